@@ -1,4 +1,4 @@
-// composite_keys.cpp - rows of a table by (city, day): one row, the rows of a time, and sums by the first column.
+// composite_keys.cpp - rows of a table by (city, day): one row, the rows of a period, and sums by the first column.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -15,7 +15,7 @@ int main() {
   const std::vector<double> sold{30, 10, 20, 10, 50, 7};
   const auto table = espalier::radix_tree<double>::build(espalier::keys_of_columns(city, day), sold);
 
-  // Days sort as numbers, negative ones first, and no city runs into another.
+  // Days sort as numbers, negative ones first, and the encodings of two cities never overlap.
   const auto oslo = table.range(espalier::keys_of_columns(strings{"Oslo"}, days{-5}),
                                 espalier::keys_of_columns(strings{"Oslo"}, days{2}));
   const auto amounts = oslo.values.to_vector();

@@ -1,4 +1,5 @@
-// cpu_thread.cpp - a ref in your own threads: each looks up keys one by one, with no lock and no call into the owner.
+// cpu_thread.cpp - a ref in your own threads: each looks up keys one by one, without a lock and without calling the
+// owner.
 #include <cstdint>
 #include <cstdio>
 #include <thread>
@@ -11,7 +12,7 @@ namespace {
 
 using index = espalier::static_tree<std::uint64_t, double>;
 
-// The ref is a few pointers: take it by value. A team of one CPU thread answers with vector instructions.
+// The ref is a few pointers, so it is passed by value. A team of one CPU thread searches with vector instructions.
 double total_of(index::ref_type ref, std::uint64_t first, std::uint64_t last) {
   const espalier::simd_thread<> team;
   double total = 0;

@@ -1,4 +1,4 @@
-// gpu_kernel.cu - a ref in your own kernel: one thread, one lookup, next to whatever else the kernel does.
+// gpu_kernel.cu - a ref in your own kernel: each thread performs one lookup as a part of its work.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 using index_type = espalier::static_tree<std::uint32_t, float>;
 
-// How far is each reading from the nearest calibrated point at or above it, and what is that point's value?
+// For each reading, finds the nearest calibrated point at or above it, its distance and its value.
 __global__ void calibrate(index_type::ref_type ref, const std::uint32_t* readings, unsigned n, float* out) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -1,5 +1,5 @@
-// larger_than_gpu.cpp - an index whose leaves stay in host memory, while a GPU (here, if there is none, the CPU alone)
-// walks its inner levels.
+// larger_than_gpu.cpp - an index whose leaves stay in host memory while a GPU (without one, the CPU alone) traverses
+// its inner levels.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -12,10 +12,10 @@ int main() {
   for (std::uint64_t i = 0; i < n; ++i) keys[i] = i * 2654435761u % (1u << 30), values[i] = i;
 
   espalier::hybrid_options options;
-  options.layout = espalier::hybrid_layout::regular;  // takes batches of writes
-  options.gpu_memory = std::size_t{1} << 30;       // at most 1 GiB of the GPU's memory
+  options.layout = espalier::hybrid_layout::regular;  // supports batches of writes
+  options.gpu_memory = std::size_t{1} << 30;          // at most 1 GiB of the GPU's memory
   auto tree = espalier::hybrid_tree<std::uint64_t, std::uint64_t>::build(keys, values, options);
-  tree.tune(keys);  // who should walk what, as measured here
+  tree.tune(keys);  // measures how to divide the levels between host and device
 
   std::vector<std::uint64_t> out(n);
   std::vector<std::uint8_t> found(n);

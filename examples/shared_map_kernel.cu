@@ -1,4 +1,4 @@
-// shared_map_kernel.cu - an ordered map on the GPU, written and read by the tiles of your own kernel at once.
+// shared_map_kernel.cu - an ordered map on the GPU that the tiles of your own kernel write and read concurrently.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -10,14 +10,14 @@
 namespace {
 
 using map = espalier::blink_tree<std::uint32_t, std::uint32_t>;
-using team = espalier::tile<4>;  // four lanes work on a node together
+using team = espalier::tile<4>;  // four lanes process a node together
 
-// Each tile joins one edge (a, b) of a graph: b remembers its smallest neighbour so far.
+// Each tile adds one edge (a, b) of a graph: b stores its smallest neighbour so far.
 __global__ void join(map::ref_type ref, const std::uint32_t* a, const std::uint32_t* b, unsigned n, unsigned* full) {
   const unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) / team::lanes();
   if (i >= n) return;
   const team tile;
-  // Read and written under one latch: no smaller neighbour is lost to another tile.
+  // The value is read and written under one latch, so that no smaller neighbour is lost to another tile.
   const auto smaller = [](std::uint32_t x, std::uint32_t y) { return x < y ? x : y; };
   if (ref.insert_or_apply(tile, b[i], a[i], smaller) == espalier::write_result::out_of_nodes) *full = 1;
 }

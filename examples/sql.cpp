@@ -13,7 +13,7 @@
 using espalier::engine::database;
 
 int main() try {
-  database db;  // in memory; database db({.path = "shop"}) keeps it in a folder
+  database db;  // in memory; database db({.path = "shop"}) stores it in a folder
   db.run_script(
       "CREATE TABLE trades (id integer PRIMARY KEY, symbol varchar, at timestamp, quantity integer);"
       "CREATE TABLE quotes (symbol varchar, at timestamp, price numeric(10,2));"
@@ -23,14 +23,14 @@ int main() try {
       "                          ('BB', '2026-01-05 09:00:04', 7.75);"
       "CREATE INDEX by_symbol ON quotes (symbol, at);");
 
-  // Which price was valid when each trade happened? The planner sees an as-of join and asks the index once.
+  // Find the price that was valid at each trade. The planner recognises an as-of join and queries the index once.
   const auto valued = db.execute(
       "SELECT t.id, t.quantity * q.price AS value FROM trades t LEFT JOIN LATERAL (SELECT price FROM quotes q WHERE "
       "q.symbol ="
       " t.symbol AND q.at <= t.at ORDER BY q.at DESC LIMIT 1) q ON true ORDER BY t.id");
   std::printf("%s\n", valued.rows->ToString().c_str());
 
-  // The same question for many ranges: one call, whatever their number.
+  // Run the same query for many ranges in one call.
   auto totals = db.prepare("SELECT count(*), sum(quantity) FROM trades WHERE id BETWEEN $1 AND $2");
   arrow::Int32Builder from, to;
   if (!from.AppendValues({1, 2, 9}).ok() || !to.AppendValues({4, 3, 12}).ok()) return 1;
@@ -38,7 +38,7 @@ int main() try {
   const auto ranges = arrow::Table::Make(schema, {*from.Finish(), *to.Finish()});
   std::printf("%s\n", totals.execute(*ranges).rows->ToString().c_str());
 
-  // What cannot be done is refused with its place.
+  // An error has its position in the statement.
   try {
     db.execute("SELECT sum(quantity) OVER () FROM trades");
   } catch (const espalier::engine::sql_error& problem) {

@@ -1,4 +1,4 @@
-// strings.cpp - words as keys: prefixes, neighbours, the longest match, and changes.
+// strings.cpp - strings as keys: prefixes, neighbours, the longest match, and updates.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ int main() {
   const std::vector<unsigned> hops{1, 2, 3, 4};
   auto table = espalier::radix_tree<unsigned>::build(routes, hops);
 
-  // The longest route that each address begins with.
+  // Find the longest route that is a prefix of each address.
   const strings addresses{"10.1.7.20", "10.9.0.1", "172.16.0.1"};
   std::vector<std::uint32_t> lengths(3);
   std::vector<unsigned> hop(3);
@@ -25,7 +25,7 @@ int main() {
     }
   }
 
-  // All keys that begin with "10.1.", after one of them came and one went.
+  // List all keys with the prefix "10.1." after one of them was inserted and one erased.
   table.insert(strings{"10.1.9."}, std::vector<unsigned>{5});
   table.erase(strings{"10.1.7."});
   for (const std::string& key : table.prefix(strings{"10.1."}).keys()) std::printf("%s\n", key.c_str());

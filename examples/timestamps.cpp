@@ -1,4 +1,4 @@
-// timestamps.cpp - an as-of lookup: which price was valid when each trade happened? Keys are chrono time points.
+// timestamps.cpp - an as-of lookup: finds the price that was valid at each trade. Keys are chrono time points.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,7 +12,7 @@ int main() {
   using namespace std::chrono_literals;
   const timestamp open = std::chrono::sys_days{std::chrono::year{2026} / 1 / 5} + 9h;
 
-  // A quote every 250 ms; its price counts up.
+  // There is a quote every 250 ms with an increasing price.
   std::vector<timestamp> quoted;
   std::vector<double> price;
   for (unsigned i = 0; i < 10'000; ++i) {
@@ -22,7 +22,7 @@ int main() {
   using quotes = espalier::static_tree<timestamp, double>;
   const auto tree = quotes::build(quoted, price, {.sorted = true, .keep = espalier::aggregates::all});
 
-  // Predecessor: the last quote strictly before the trade. The first trade came before any quote.
+  // The predecessor is the last quote strictly before the trade. The first trade precedes all quotes.
   const std::vector<timestamp> traded{open - 1s, open + 1s, open + 1s + 1us, open + 24h};
   std::vector<timestamp> quote_time(traded.size());
   std::vector<double> quote_price(traded.size());
@@ -33,7 +33,7 @@ int main() {
     std::printf("trade %zu: %s %.2f, %.6f s old\n", i, found[i] != 0 ? "price" : "no quote", quote_price[i], age);
   }
 
-  // The highest price of the first minute, and the mean.
+  // Compute the highest price of the first minute, and the mean.
   const std::vector<timestamp> from{open}, to{open + 1min};
   std::vector<double> highest(1), mean(1);
   tree.max(from, to, highest, {}, espalier::interval::right_open);

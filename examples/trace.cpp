@@ -1,5 +1,5 @@
-// trace.cpp - two threads write to a B-link tree, and what they do is recorded. Name a file, and `espalier explore`
-// shows it.
+// trace.cpp - two threads write to a B-link tree while a trace is recorded. `espalier explore` shows the trace file, if
+// one is named.
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -11,14 +11,14 @@
 
 int main(int argc, char** argv) {
   using namespace espalier;
-  using policy = blink_policy<protocol::blink, inner_index::inner_nodes>;  // inner nodes that learn of every leaf
+  using policy = blink_policy<protocol::blink, inner_index::inner_nodes>;  // inner nodes to which every leaf is posted
   blink_tree<std::uint64_t, std::uint64_t, policy> tree(device::cpu());
 
   recorded_trace trace = begin_trace(tree);
   trace_recorder recorder(tree.get_device(), 100'000);
   const auto ref = tree.ref(1000);
   const auto work = [&](std::uint32_t number) {
-    const traced_team team(scalar_team{}, recorder.ring(), number);  // an ordinary team would leave no trace
+    const traced_team team(scalar_team{}, recorder.ring(), number);  // an untraced team would not record events
     for (std::uint64_t k = number; k < 1000; k += 2) {
       note(team, trace::begin(trace_op::insert, k));
       const bool is_new = ref.insert(team, k, k * k) == write_result::inserted;

@@ -1,4 +1,4 @@
-// answers.cpp - the reference: right answers from sorted arrays, and comparison of answers.
+// answers.cpp - the reference: expected results from sorted arrays, and comparison of results.
 #include "bench/data/answers.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace espalier::bench {
 namespace {
 
-/// Long ranges are added up from sums of blocks, which keeps the check of a million long ranges below a second.
+/// Long ranges are summed from block sums, which keeps the check of a million long ranges below a second.
 constexpr std::uint64_t summed_block = 4096;
 
 void merge(operation op, const running_aggregate& part, running_aggregate& into) {
@@ -123,14 +123,14 @@ bool same(scalar_kind kind, operation op, const column& a, const column& b, std:
   return same_element(a, i, b, i);
 }
 
-/// Elements of column `c` that answer the first `queries` queries.
+/// Returns the number of elements of column `c` that answer the first `queries` queries.
 std::uint64_t answered(operation op, const data_spec& spec, const answers& a, std::size_t c, std::size_t queries) {
   if (op == operation::range) return c == 0 ? queries + 1 : a[0].as<std::uint64_t>()[queries];
   if (op == operation::sum) return queries * sum_words(spec.value == no_value ? spec.key : spec.value);
   return queries;
 }
 
-/// The query that element `at` of column `c` belongs to.
+/// Returns the query that element `at` of column `c` belongs to.
 std::size_t query_of(operation op, const data_spec& spec, const answers& a, std::size_t c, std::uint64_t at) {
   if (op == operation::sum) return at / sum_words(spec.value == no_value ? spec.key : spec.value);
   if (op != operation::range || c == 0) return at;
@@ -215,7 +215,7 @@ answers make_answers(operation op, const data_spec& spec, std::size_t queries, s
       add(scalar_kind::f64, queries);
       break;
     default:
-      break;  // build, visit, and writes: blink_script.hpp
+      break;  // build, visit and writes; see blink_script.hpp
   }
   return out;
 }
@@ -307,7 +307,7 @@ answers expected_neighbours(operation op, const workload& data, const query_set&
     if (c.byte_count() != 0) std::memset(c.data(), 0, c.byte_count());
   }
   parallel_indices(queries.size(), [&](std::uint64_t i) {
-    std::uint64_t rank = queries.ranks[i];  // of the lower bound; below 0 wraps around
+    std::uint64_t rank = queries.ranks[i];  // rank of the lower bound; below 0 it wraps around
     if (op == operation::predecessor) --rank;
     if (op == operation::successor && rank < data.sorted_keys.size() &&
         same_element(queries.keys, i, data.sorted_keys, rank))

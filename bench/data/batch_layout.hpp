@@ -1,18 +1,18 @@
-// batch_layout.hpp - keys of a tree with room between, before and behind them, and batches of further keys that lie
-// relative to the tree's in a given way: each key a pure function of its number, all of them different.
+// batch_layout.hpp - keys of a tree with gaps between, before and after them, and batches of further keys with a given
+// distribution relative to the tree's. Each key is a pure function of its number, and all keys are distinct.
 //
-// Words, not fractions: an eighth of the key range (a sixteenth each) is left for batches before the first and behind
-// the last key, the rest is cut into cells of equal width, one for each key of the tree, which lies anywhere in its
-// cell. The words of the cells that are no keys are the free ones; they are numbered in order, and a distribution is a
-// choice of numbers.
+// Keys are words, not fractions. An eighth of the key range (a sixteenth each) is reserved for batches before the first
+// and after the last key. The rest is divided into cells of equal width, one per key of the tree, which has a random
+// position in its cell. The words of the cells that are not keys are free; they are numbered in order, and a
+// distribution is a choice of numbers.
 //
-//   append-sorted    consecutive words behind the last cell; append-shuffled: the same in random order
-//   cluster          every other free word of one place, which takes a few cells where they are narrow, in random order
-//   clusters-1024    1,024 such places, spread evenly
-//   zipf             density falling with 1 / number from the first free word on, in random order
-//   ascending        one free word out of each of n equal parts, in order
+//   append-sorted    consecutive words after the last cell; append-shuffled: the same in random order
+//   cluster          every other free word of one location, which spans a few cells if they are narrow, in random order
+//   clusters-1024    1,024 such locations, evenly spread
+//   zipf             density proportional to 1 / number from the first free word on, in random order
+//   ascending        one free word of each of n equal parts, in order
 //   descending       consecutive words before the first cell, from the largest down
-//   random           any free words
+//   random           arbitrary free words
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace espalier::bench {
 
 class batch_layout {
  public:
-  /// For a tree of n keys of type u32 or u64.
+  /// The layout of a tree of n keys of type u32 or u64.
   batch_layout(scalar_kind key, std::uint64_t n, std::uint64_t seed)
       : margin_(std::uint64_t{1} << (8 * bytes_of(key) - 4)),
         seed_(seed),
@@ -35,7 +35,7 @@ class batch_layout {
 
   [[nodiscard]] bool has_room_for(std::uint64_t n) const { return n <= margin_ && n + clusters <= free_ / 2; }
 
-  /// Ascending.
+  /// Returns the keys in ascending order.
   [[nodiscard]] std::uint64_t tree_key(std::uint64_t i) const { return margin_ + i * width_ + place_in(i); }
 
   [[nodiscard]] std::uint64_t before(std::uint64_t i) const { return margin_ - 1 - i; }
@@ -51,13 +51,13 @@ class batch_layout {
  private:
   [[nodiscard]] std::uint64_t place_in(std::uint64_t cell) const { return below(random_bits(seed_, cell), width_); }
 
-  std::uint64_t margin_;  ///< words before the first cell, and behind the last
+  std::uint64_t margin_;  ///< number of words before the first cell, and after the last
   std::uint64_t seed_;
-  std::uint64_t width_;  ///< of a cell
-  std::uint64_t free_;   ///< words of cells that are no keys
+  std::uint64_t width_;  ///< width of a cell
+  std::uint64_t free_;   ///< number of words of cells that are not keys
 };
 
-/// The keys of one batch, for which the layout has room.
+/// The keys of one batch that fits the layout.
 class batch_keys {
  public:
   batch_keys(const batch_layout& layout, batch_distribution which, std::uint64_t n)
@@ -90,7 +90,7 @@ class batch_keys {
   }
 
  private:
-  /// Free word number `first` or a little further: one of each pair from there on.
+  /// Returns free word number `first` or a nearby one: one of each pair from there on.
   [[nodiscard]] std::uint64_t in_cluster(std::uint64_t first, std::uint64_t k) const {
     return first + 2 * k + (random_bits(seed_, k) & 1);
   }
@@ -104,8 +104,8 @@ class batch_keys {
     const std::uint64_t part = layout_.free_words() / size_;
     return i * part + below(random_bits(seed_, i), part);
   }
-  /// Quantile k / size of P(number) ~ 1 / number; k is added for distinct results, since the first ones lie too
-  /// close.
+  /// Returns quantile k / size of P(number) ~ 1 / number. k is added to make the results distinct, since the first
+  /// quantiles are too close.
   [[nodiscard]] std::uint64_t skewed(std::uint64_t k) const {
     const double room = static_cast<double>(layout_.free_words() - size_);
     const double u = static_cast<double>(k) / static_cast<double>(size_);

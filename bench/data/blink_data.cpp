@@ -1,4 +1,4 @@
-// blink_data.cpp - keys in the order in which they were drawn, each once, and values that follow from them.
+// blink_data.cpp - distinct keys in the order in which they were drawn, and values derived from them.
 #include "bench/data/blink_data.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace espalier::bench {
 namespace {
 
-/// Draws of a distribution, and which of them show their key for the first time.
+/// Draws of a distribution, and which of them are the first occurrence of their key.
 template <class Key>
 struct draws {
   std::vector<Key> keys;
@@ -29,7 +29,7 @@ struct draws {
   }
 };
 
-/// The first `wanted` different keys, cut into those of the tree and the fresh ones.
+/// Fills the tree's keys and the fresh ones with the first distinct draws.
 template <class Key>
 void fill(const draws<Key>& drawn, blink_data& data, column& keys) {
   const auto tree = keys.as<Key>();
@@ -42,7 +42,7 @@ void fill(const draws<Key>& drawn, blink_data& data, column& keys) {
   }
 }
 
-/// Draws up to the one that completes the tree's keys.
+/// Returns the draws up to the one that completes the tree's keys.
 template <class Key>
 column arrivals_of(const draws<Key>& drawn, const data_spec& spec) {
   std::uint64_t n = 0;

@@ -1,6 +1,5 @@
-// blink_data.hpp - data for a tree that is written to: keys that are in it, keys that are not yet, all different, of
-// one distribution; values that follow from their keys, so that every answer can be checked whatever order writes ran
-// in.
+// blink_data.hpp - data for a tree that is updated: distinct keys of one distribution, in the tree and not in it yet,
+// with values derived from their keys, so that every result can be checked for any order of writes.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +12,27 @@ namespace espalier::bench {
 
 struct blink_data {
   workload tree;
-  column fresh_keys, fresh_values;  ///< in the order in which they are inserted
-  column arrivals, arrival_values;  ///< mesh: the tree's keys as they come, repeats included; else empty
+  column fresh_keys, fresh_values;  ///< in the order of their insertion
+  column arrivals, arrival_values;  ///< mesh: the tree's keys in arrival order, including duplicates; otherwise empty
 
   [[nodiscard]] const column& incoming_keys() const { return arrivals.size() != 0 ? arrivals : tree.keys; }
   [[nodiscard]] const column& incoming_values() const { return arrivals.size() != 0 ? arrival_values : tree.values; }
 };
 
-/// spec.keys keys for the tree and `fresh` more. Throws bad_arguments if the distribution has not so many.
+/// Returns spec.keys keys for the tree and `fresh` more. Throws bad_arguments if the distribution does not have that
+/// many.
 [[nodiscard]] blink_data make_blink_data(const data_spec& spec, std::uint64_t fresh);
 
-/// The values of these keys; those of each generation are different.
+/// Returns the values of these keys; each generation has different values.
 [[nodiscard]] column values_of(const column& keys, const data_spec& spec, unsigned generation);
 
-/// The tree's elements and the first n fresh ones.
+/// Returns the tree's elements and the first n fresh ones.
 [[nodiscard]] workload with_inserted(const blink_data& data, std::size_t n);
-/// The first n elements of a column, and of a followed by b.
+/// Returns the first n elements of a column, and of a followed by b.
 [[nodiscard]] column first_of(const column& from, std::size_t n);
 [[nodiscard]] column joined(const column& a, const column& b);
 
-/// Which of n keys request i is for.
+/// Selects one of n keys for request i.
 class requester {
  public:
   requester(request_order how, std::uint64_t n, std::uint64_t seed)
@@ -41,7 +41,7 @@ class requester {
         seed_(mix(seed ^ 0x61736b73u)),
         ranks_(how == request_order::zipf ? n : 0),
         scattered_(n, seed) {}
-  /// For n > 0.
+  /// Requires n > 0.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t i) const {
     switch (how_) {
       case request_order::zipf:
@@ -65,7 +65,8 @@ class requester {
   permutation scattered_;
 };
 
-/// Point queries: `hit_rate` of them for keys of `data`, in_order those of `incoming`; the others random keys.
+/// Returns point queries, `hit_rate` of them for keys of `data` (in_order: those of `incoming`) and the others for
+/// random keys.
 [[nodiscard]] query_set make_requests(const workload& data, const column& incoming, std::size_t n, request_order how,
                                       double hit_rate);
 

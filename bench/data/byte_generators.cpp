@@ -1,4 +1,4 @@
-// byte_generators.cpp - data sets of plain bytes, and what all of them have in common; those of text: text_shapes.cpp.
+// byte_generators.cpp - data sets of plain bytes, and code that all data sets share; text_shapes.cpp has those of text.
 #include "bench/data/byte_generators.hpp"
 
 #include <fmt/format.h>
@@ -19,16 +19,16 @@ using namespace detail;
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-// A stream of random numbers besides the bijection of i, so that what follows a key says nothing about it.
+// A stream of random numbers independent of the bijection of i, so that the bytes after a key do not depend on it.
 constexpr std::uint64_t long_stream = 0x6c6f6e6773ull;
 
-/// Byte strings of a length, saturating.
+/// Returns the number of byte strings of a length, saturating.
 constexpr std::uint64_t strings_of(unsigned length) { return length < 8 ? std::uint64_t{1} << (8 * length) : no_limit; }
 
 // ---- uniform ------------------------------------------------------------------------------------------------
 
-/// Below 8 bytes a Feistel permutation of all keys, from 8 on the first 8 bytes are random_bits(seed, i), which is a
-/// sum and splitmix64's bijection; the rest follows from those.
+/// Below 8 bytes, keys are a Feistel permutation of all keys. From 8 bytes on, the first 8 bytes are random_bits(seed,
+/// i), which is a sum and splitmix64's bijection; the remaining bytes are derived from them.
 class uniform_shape final : public byte_shape {
  public:
   explicit uniform_shape(const byte_spec& spec)
@@ -65,7 +65,7 @@ class sequential_shape final : public byte_shape {
 
 // ---- clusters -----------------------------------------------------------------------------------------------
 
-/// Neighbours in number are in different clusters; a cluster grows at its end.
+/// Consecutive numbers are in different clusters; a cluster grows at its end.
 class cluster_shape final : public byte_shape {
  public:
   static constexpr unsigned clusters = 1024, least_length = 5;
@@ -88,8 +88,8 @@ class cluster_shape final : public byte_shape {
 
 // ---- uuids --------------------------------------------------------------------------------------------------
 
-/// The first 64 of the 122 free bits are random_bits(seed, i), a bijection of i: 60 around the version, 4 behind the
-/// variant. The other 58 follow from them.
+/// The first 64 of the 122 free bits are random_bits(seed, i), a bijection of i: 60 around the version and 4 after the
+/// variant. The other 58 are derived from them.
 class uuid_shape final : public byte_shape {
  public:
   explicit uuid_shape(const byte_spec& spec) : text_(spec.key_length == 36), seed_(spec.seed) {}
@@ -127,7 +127,7 @@ void refuse_short(const byte_spec& spec, unsigned least) {
                                   spec.key_length, name_of(spec.shape), least));
 }
 
-/// The spec with its length filled in where that is known.
+/// Returns the spec with its length filled in if it is known.
 byte_spec checked(byte_spec spec) {
   if (!(spec.long_share >= 0 && spec.long_share <= 1)) {
     throw bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", spec.long_share));

@@ -1,16 +1,17 @@
 // byte_generators.hpp - reproducible byte strings for the radix tree: key i is a pure function of (spec, i).
 //
 //   uniform     random bytes
-//   sequential  a big-endian counter, aligned to the right
-//   clusters    1,024 such counters, each behind four bytes of its own that are random
+//   sequential  a big-endian counter, right-aligned
+//   clusters    1,024 such counters, each with its own prefix of four random bytes
 //   uuids       version 4: 16 raw bytes, or 36 characters of text
 //   urls        https://www.host.tld/path/of/words/id.html: few popular hosts, many others
 //   triples     terms of RDF data as in the Billion Triple Challenge: 80 % namespace and words, 10 % namespace and
-//               number, 5 % literals, 5 % blank nodes. 32 bytes is the set that radix trees on GPUs were measured with.
+//               number, 5 % literals, 5 % blank nodes. Radix trees on GPUs were measured with the set of 32 bytes.
 //
-// Keys of different i differ because each holds, at a place that can be told from the key alone, the image of i under
-// a bijection. Moreover no key is the beginning of another: keys of a fixed length cannot be, and byte_generators.cpp
-// says for natural lengths why they are not. Hence long_share may append any bytes to any key, and both still hold.
+// Keys of different i differ because each contains, at a position that the key determines, the image of i under a
+// bijection. Moreover, no key is a prefix of another: keys of a fixed length cannot be, and byte_generators.cpp states
+// for natural lengths why they are not. Hence long_share may append any bytes to any key, and both properties still
+// hold.
 #pragma once
 
 #include <array>
@@ -36,19 +37,19 @@ inline constexpr std::array byte_data_names{
 [[nodiscard]] constexpr std::string_view name_of(byte_data d) { return name_in(byte_data_names, d); }
 
 inline constexpr unsigned most_key_length = 65'535;
-/// Where none is asked for: urls have their natural lengths.
+/// Returns the default length; urls have their natural lengths.
 [[nodiscard]] constexpr unsigned default_key_length(byte_data d) {
   return d == byte_data::urls ? 0 : d == byte_data::triples ? 32 : 16;
 }
-/// Lengths of keys that long_share picks; a key that is as long already grows to any length up to the latter.
+/// The lengths of keys that long_share selects; a key that is already as long grows to any length up to the latter.
 inline constexpr unsigned least_long_key = 33;
 inline constexpr unsigned most_long_key = 200;
 
 struct byte_spec {
   byte_data shape = byte_data::uniform;
-  unsigned key_length = 16;  ///< 0: natural lengths, for uuids, urls and triples
-  std::uint64_t seed = 1;    ///< sequential keys have none
-  double long_share = 0;     ///< share of keys that are made longer, from 0 to 1
+  unsigned key_length = 16;  ///< 0 means natural lengths, for uuids, urls and triples
+  std::uint64_t seed = 1;    ///< not used for sequential keys
+  double long_share = 0;     ///< share of keys that are extended, from 0 to 1
 };
 
 namespace detail {
@@ -57,17 +58,17 @@ class byte_shape;
 
 class byte_generator {
  public:
-  /// Throws bad_arguments if the data set has no keys of this length.
+  /// Throws bad_arguments if the data set does not support this length.
   explicit byte_generator(const byte_spec& spec);
 
-  /// With uuids' natural length filled in.
+  /// The natural length of uuids is filled in.
   [[nodiscard]] const byte_spec& spec() const noexcept { return spec_; }
-  /// Number of keys there are; 2^64 - 1 for all above.
+  /// Returns the number of distinct keys, saturating at 2^64 - 1.
   [[nodiscard]] std::uint64_t distinct() const noexcept { return distinct_; }
-  /// Key number i < distinct(), at the end of `to`.
+  /// Appends key number i < distinct() to `to`.
   void append(std::uint64_t i, std::string& to) const;
   [[nodiscard]] std::string operator()(std::uint64_t i) const;
-  /// Whether all keys have spec().key_length bytes.
+  /// Returns whether all keys have spec().key_length bytes.
   [[nodiscard]] bool one_length() const noexcept { return spec_.key_length != 0 && !(spec_.long_share > 0); }
 
  private:
@@ -78,7 +79,7 @@ class byte_generator {
   std::uint64_t distinct_;
 };
 
-/// Keys one after another; key i ends where key i + 1 begins.
+/// Contiguous keys; key i ends where key i + 1 starts.
 struct byte_column {
   std::vector<char> bytes;
   std::vector<std::uint64_t> offsets;  ///< one more than keys
@@ -89,15 +90,15 @@ struct byte_column {
   }
 };
 
-/// n keys made in parallel: `append(i, to)` puts key i at the end of `to`, the same one whenever it is asked.
-/// `one_length`: of every key, or 0 if that is not known.
+/// Generates n keys in parallel: `append(i, to)` appends key i to `to` and is deterministic. `one_length` is the length
+/// of every key, or 0 if lengths differ.
 [[nodiscard]] byte_column make_byte_column(std::uint64_t n, std::size_t one_length,
                                            const std::function<void(std::uint64_t i, std::string& to)>& append);
 
-/// Throws bad_arguments if there are no keys first .. first + n - 1.
+/// Throws bad_arguments if keys first .. first + n - 1 do not exist.
 void require_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n);
 
-/// Keys first .. first + n - 1. Throws bad_arguments if there are not so many.
+/// Returns keys first .. first + n - 1. Throws bad_arguments if they do not exist.
 [[nodiscard]] byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n);
 
 }  // namespace espalier::bench

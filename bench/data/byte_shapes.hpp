@@ -1,4 +1,4 @@
-// byte_shapes.hpp - what the data sets of byte_generators.hpp are made with. Private to them.
+// byte_shapes.hpp - implementation of the data sets of byte_generators.hpp. Private to them.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace espalier::bench::detail {
 
-/// Keys without extension. append(i, to) wants i < distinct().
+/// Keys without extension. append(i, to) requires i < distinct().
 class byte_shape {
  public:
   byte_shape() = default;
@@ -29,7 +29,7 @@ inline constexpr unsigned least_triple_length = 28;  ///< the shortest namespace
 [[nodiscard]] std::shared_ptr<const byte_shape> make_url_shape(const byte_spec& spec);
 [[nodiscard]] std::shared_ptr<const byte_shape> make_triple_shape(const byte_spec& spec);
 
-/// As many random numbers as one key needs.
+/// The random numbers of one key.
 class key_draws {
  public:
   explicit key_draws(std::uint64_t state) : state_(state) {}
@@ -43,7 +43,7 @@ class key_draws {
 
 inline constexpr std::string_view digit_characters = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// Exactly `width` digits.
+/// Appends exactly `width` digits.
 template <unsigned Base>
 void append_number(std::uint64_t x, unsigned width, std::string& to) {
   to.append(width, '0');

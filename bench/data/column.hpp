@@ -13,7 +13,7 @@
 
 namespace espalier::bench {
 
-/// Uninitialised when made, so that the threads that fill it place its pages. Copies share the elements.
+/// It is uninitialised on construction, so that the threads that fill it place its pages. Copies share the elements.
 class column {
  public:
   column() = default;
@@ -23,7 +23,7 @@ class column {
   [[nodiscard]] scalar_kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t byte_count() const noexcept { return size_ * bytes_of(kind_); }
-  /// Null for a column without bytes, which stands for the values of a set.
+  /// Returns null for a column without bytes, which represents the values of a set.
   [[nodiscard]] void* data() const noexcept { return bytes_of(kind_) == 0 ? nullptr : bytes_.get(); }
   template <class T>
   [[nodiscard]] std::span<T> as() const noexcept {
@@ -39,7 +39,7 @@ class column {
   std::shared_ptr<std::uint64_t[]> bytes_;
 };
 
-/// Element i of one column to place j of another of the same kind; nothing for columns without bytes.
+/// Copies element i of one column to position j of another of the same kind. Does nothing for columns without bytes.
 inline void copy_element(const column& from, std::size_t i, const column& to, std::size_t j) {
   const std::size_t bytes = bytes_of(from.kind());
   if (bytes == 0) return;
@@ -47,7 +47,7 @@ inline void copy_element(const column& from, std::size_t i, const column& to, st
               bytes);
 }
 
-/// Whether two elements of columns of the same kind have the same bits.
+/// Returns whether two elements of columns of the same kind have the same bits.
 [[nodiscard]] inline bool same_element(const column& a, std::size_t i, const column& b, std::size_t j) {
   const std::size_t bytes = bytes_of(a.kind());
   return bytes == 0 || std::memcmp(static_cast<const std::byte*>(a.data()) + i * bytes,

@@ -1,4 +1,4 @@
-// distinct_keys.hpp - draws of a distribution until enough of them are different.
+// distinct_keys.hpp - draws from a distribution until enough of the keys are distinct.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace espalier::bench {
 
 /// Draws(spec, n) makes n draws and counts the `different` keys among them. Consecutive keys depend on their number, so
-/// draws start with exactly as many as are wanted. Throws bad_arguments if the distribution has not so many.
+/// the first attempt draws exactly as many as needed. Throws bad_arguments if the distribution does not have that many.
 template <class Draws>
 [[nodiscard]] Draws draw_distinct(const data_spec& spec, std::uint64_t wanted) {
   const std::uint64_t positions = std::uint64_t{1} << (bytes_of(spec.key) == 4 ? 32 : 40);  // see sorted_positions

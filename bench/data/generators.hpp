@@ -1,18 +1,18 @@
 // generators.hpp - reproducible keys and values: element i is a pure function of (seed, i).
 //
-// Hence the data do not depend on the number of threads, and two machines that use the same seed measure the same
-// index. Most distributions are drawn as a 64-bit fixed-point fraction of the key range, so that one formula
-// serves all key types: integers take its leading bits, floats are the fraction itself, in [0, 1).
+// Hence the data do not depend on the number of threads, and two machines with the same seed measure the same index.
+// Most distributions are drawn as a 64-bit fixed-point fraction of the key range, so that one formula serves all key
+// types: integers take its leading bits, floats are the fraction itself, in [0, 1).
 //
-//   uniform        every fraction alike
-//   ascending      n consecutive keys; descending: the same backwards; shuffled: a permutation of them
+//   uniform        all fractions are equally likely
+//   ascending      n consecutive keys; descending: in reverse; shuffled: a permutation of them
 //   almost-sorted  ascending with 5 random swaps
-//   gaussian       mean 1/2, deviation 1/16: a narrow hill
+//   gaussian       mean 1/2, standard deviation 1/16: a narrow peak
 //   normal, gamma  N(1/2, variance 1/8) and Gamma(3, 3) / 64, as HB+-trees were measured with; redrawn if outside
 //   zipf           P(key) ~ 1 / key over the whole range: small keys repeat often
-//   clustered      1,024 random places, density falling with the cube behind each
-//   adversarial    the smallest and the largest key, all others consecutive: a table over leading bits sees one cell
-//   mesh           edges of a triangle mesh, two vertex numbers in one key; inner edges come twice
+//   clustered      1,024 random locations, with a density that falls with the cube of the distance
+//   adversarial    the smallest and the largest key, all others consecutive: a table over leading bits has one cell
+//   mesh           edges of a triangle mesh, two vertex numbers in one key; inner edges occur twice
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -33,7 +33,7 @@
 
 namespace espalier::bench {
 
-/// The key at a 64-bit fixed-point fraction of the key range.
+/// Returns the key at a 64-bit fixed-point fraction of the key range.
 template <class Key>
 [[nodiscard]] Key at_fraction(std::uint64_t fraction) {
   if constexpr (std::is_floating_point_v<Key>) {
@@ -45,7 +45,7 @@ template <class Key>
   }
 }
 
-/// The i-th of n consecutive keys: integers around zero where there are negative ones, floats 0, 1, 2, ...
+/// Returns the i-th of n consecutive keys: signed integers are around zero, floats are 0, 1, 2, ...
 template <class Key>
 [[nodiscard]] Key consecutive(std::uint64_t i, std::uint64_t n) {
   if constexpr (std::is_signed_v<Key> && std::is_integral_v<Key>) {
@@ -65,7 +65,7 @@ namespace detail {
   return -3.0 * std::log((1.0 - unit(a)) * (1.0 - unit(b)) * (1.0 - unit(c)));
 }
 
-/// Draws until the result is in [0, 1); draw(a, b, c) gets three fresh numbers each time.
+/// Draws until the result is in [0, 1); each draw(a, b, c) gets three fresh numbers.
 template <class Draw>
 [[nodiscard]] std::uint64_t fraction_of(std::uint64_t bits, Draw draw) {
   for (;;) {
@@ -76,7 +76,7 @@ template <class Draw>
   }
 }
 
-/// As HB+-trees were measured with.
+/// The distribution with which HB+-trees were measured.
 [[nodiscard]] inline std::uint64_t normal_fraction(std::uint64_t bits) {
   return fraction_of(bits, [](auto a, auto b, auto) { return 0.5 + standard_normal(a, b) * std::sqrt(0.125); });
 }
@@ -84,7 +84,7 @@ template <class Draw>
   return fraction_of(bits, [](auto a, auto b, auto c) { return gamma33(a, b, c) / 64; });
 }
 
-/// log-uniform from 1 to the largest key (2^32 and 2^53 for floats), rounded down.
+/// Log-uniform from 1 to the largest key (2^32 and 2^53 for floats), rounded down.
 template <class Key>
 [[nodiscard]] Key zipf_key(std::uint64_t bits) {
   constexpr int digits = std::is_same_v<Key, float>    ? 32
@@ -101,10 +101,10 @@ template <class Key>
 
 [[nodiscard]] inline std::uint64_t clustered_fraction(std::uint64_t bits) {
   const double u = unit(bits);
-  return mix(bits & 1023u) + static_cast<std::uint64_t>(u * u * u * 0x1p54);  // may wrap round the range
+  return mix(bits & 1023u) + static_cast<std::uint64_t>(u * u * u * 0x1p54);  // may wrap around the range
 }
 
-/// Consecutive words from the middle of the key range, aligned so that few slices of the range touch them.
+/// Returns consecutive words from the middle of the key range, aligned so that they overlap few slices of the range.
 template <class Key>
 [[nodiscard]] Key adversarial_key(std::uint64_t i, const permutation& order) {
   if (i == 0) return std::numeric_limits<Key>::lowest();
@@ -114,7 +114,7 @@ template <class Key>
   return key_codec<Key>::decode(static_cast<word>(base + order(i - 2)));
 }
 
-/// Bits of one vertex number, so that two of them fit into a key exactly.
+/// The number of bits of a vertex number, such that two of them exactly fit a key.
 [[nodiscard]] constexpr unsigned vertex_bits(scalar_kind key) {
   if (key == scalar_kind::f32) return 12;
   return key == scalar_kind::f64 ? 26 : 4 * bytes_of(key);
@@ -133,7 +133,7 @@ template <class Key>
 
 }  // namespace detail
 
-/// Key number i of n, of every distribution but the mesh.
+/// Returns key number i of n, for every distribution except the mesh.
 template <class Key>
 [[nodiscard]] Key key_at(distribution which, std::uint64_t i, std::uint64_t n, std::uint64_t seed,
                          const permutation& order) {
@@ -174,7 +174,7 @@ void parallel_indices(std::uint64_t n, F&& f) {
   });
 }
 
-/// Fills `keys` with a distribution, in parallel.
+/// Fills `keys` from a distribution, in parallel.
 template <class Key>
 void generate_keys(distribution which, std::uint64_t seed, std::span<Key> keys) {
   const std::uint64_t n = keys.size();
@@ -206,7 +206,7 @@ void generate_values(std::uint64_t seed, std::span<Value> values) {
   });
 }
 
-/// Largest number of keys a distribution can give for a key type.
+/// Returns the maximum number of keys of a distribution for a key type.
 [[nodiscard]] inline std::uint64_t most_keys(distribution which, scalar_kind key) {
   const bool narrow = bytes_of(key) == 4;
   switch (which) {
@@ -217,7 +217,7 @@ void generate_values(std::uint64_t seed, std::span<Value> values) {
       return narrow ? std::uint64_t{1} << 32 : std::uint64_t{1} << 40;
     case distribution::adversarial:
       return narrow ? std::uint64_t{1} << 29 : std::uint64_t{1} << 40;
-    case distribution::mesh:  // four edges a vertex: below the six that a large mesh has
+    case distribution::mesh:  // four edges per vertex, fewer than the six of a large mesh
       return std::uint64_t{4} << detail::vertex_bits(key);
     default:
       return std::uint64_t{1} << 40;

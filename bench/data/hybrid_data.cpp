@@ -1,4 +1,4 @@
-// hybrid_data.cpp - sorting draws, leaving repeats out, taking fresh keys out of what is left.
+// hybrid_data.cpp - sorts draws, removes duplicates and selects fresh keys from the rest.
 #include "bench/data/hybrid_data.hpp"
 
 #include <tbb/parallel_sort.h>
@@ -14,7 +14,7 @@
 namespace espalier::bench {
 namespace {
 
-/// The elements i of a column for which keep(i), in their order.
+/// Returns the elements i of a column for which keep(i), in order.
 template <class Key, class Keep>
 column kept_of(const column& all, const Keep& keep) {
   constexpr std::uint64_t block = std::uint64_t{1} << 16;
@@ -37,7 +37,7 @@ column kept_of(const column& all, const Keep& keep) {
   return out;
 }
 
-/// Draws of a distribution in key order, each key once.
+/// Distinct draws of a distribution, in key order.
 template <class Key>
 struct ascending_draws {
   column keys;
@@ -61,7 +61,7 @@ blink_data make_hybrid_data(const data_spec& spec, std::uint64_t fresh) {
   data.fresh_keys = column(spec.key, fresh);
   with_built_type(spec.key, [&]<class Key>() {
     const auto drawn = draw_distinct<ascending_draws<Key>>(spec, spec.keys + fresh);
-    // Fresh keys, and those that were drawn in excess, come from anywhere.
+    // Fresh keys, and excess draws, are selected at random positions.
     const std::uint64_t others = drawn.different - spec.keys;
     const permutation position_of(drawn.different, spec.seed);
     std::vector<std::uint8_t> taken(others == 0 ? 0 : drawn.different);

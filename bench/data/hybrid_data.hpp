@@ -1,5 +1,5 @@
-// hybrid_data.hpp - data for a hybrid tree: as in blink_data.hpp, but in key order, which is made without positions to
-// carry along, so that 2^28 keys take seconds.
+// hybrid_data.hpp - data for a hybrid tree: as in blink_data.hpp, but in key order and sorted without positions, so
+// that 2^28 keys take seconds.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace espalier::bench {
 
-/// spec.keys keys for the tree, ascending, and `fresh` more in no order. Throws bad_arguments if the distribution has
-/// not so many.
+/// Returns spec.keys keys for the tree, ascending, and `fresh` more in random order. Throws bad_arguments if the
+/// distribution does not have that many.
 [[nodiscard]] blink_data make_hybrid_data(const data_spec& spec, std::uint64_t fresh);
 
 }  // namespace espalier::bench

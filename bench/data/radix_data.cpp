@@ -34,7 +34,7 @@ std::vector<std::uint64_t> draw_numbers(const radix_data& data, std::uint64_t n,
   return numbers;
 }
 
-/// As a number that has the order of the strings, where it differs.
+/// Returns a number in the order of the strings, up to ties.
 std::uint64_t first_bytes(std::string_view key) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < sizeof word; ++i) {
@@ -46,7 +46,7 @@ std::uint64_t first_bytes(std::string_view key) {
 }  // namespace
 
 sorted_strings::sorted_strings(const byte_column& keys) : keys_(keys), positions_(keys.size()) {
-  // First bytes lie beside the positions: most comparisons need no other memory.
+  // The first bytes are stored next to the positions, so that most comparisons need no other memory access.
   struct entry {
     std::uint64_t first_bytes;
     std::uint32_t position;

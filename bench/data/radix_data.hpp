@@ -1,5 +1,5 @@
-// radix_data.hpp - byte strings with values for the radix tree, questions about them, and the right answers, which come
-// from the numbers the strings were made of and from a sorted copy.
+// radix_data.hpp - byte strings with values for the radix tree, queries on them, and the expected results, which are
+// derived from the numbers of the strings and from a sorted copy.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace espalier::bench {
 
-/// Keys in order, as positions of a column.
+/// Sorted keys, as positions in a column.
 class sorted_strings {
  public:
   explicit sorted_strings(const byte_column& keys);
-  /// Keys before this one.
+  /// Returns the number of keys less than this one.
   [[nodiscard]] std::uint64_t rank_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t count_prefix(std::string_view prefix) const;
   [[nodiscard]] std::uint64_t size() const { return positions_.size(); }
-  /// Which key of the column has this rank.
+  /// Returns the position in the column of the key with this rank.
   [[nodiscard]] std::uint32_t position(std::uint64_t rank) const { return positions_[rank]; }
   [[nodiscard]] std::string_view operator[](std::uint64_t rank) const { return keys_[positions_[rank]]; }
 
@@ -39,10 +39,10 @@ class radix_data {
 
   [[nodiscard]] const byte_generator& generator() const { return generator_; }
   [[nodiscard]] const byte_column& keys() const { return keys_; }
-  /// Of every key, or 0.
+  /// Returns the length of every key, or 0 if lengths differ.
   [[nodiscard]] std::size_t one_length() const { return generator_.one_length() ? generator_.spec().key_length : 0; }
   [[nodiscard]] const column& values() const { return values_; }
-  /// Made when first asked for: points need none of it.
+  /// Built at the first call, since point queries do not need it.
   [[nodiscard]] const sorted_strings& sorted() const;
 
  private:
@@ -54,20 +54,20 @@ class radix_data {
 
 struct radix_questions {
   byte_column keys;
-  std::size_t one_length = 0;          ///< of every key, or 0
-  std::vector<std::uint64_t> numbers;  ///< of the keys in their data set; those of the tree come first
+  std::size_t one_length = 0;          ///< length of every key, or 0
+  std::vector<std::uint64_t> numbers;  ///< numbers of the keys in their data set; those of the tree are first
   [[nodiscard]] std::size_t size() const { return keys.size(); }
 };
 
-/// `hit_rate` of the questions are about keys of the tree, the others about keys that follow them in the data set;
-/// count-prefix asks for the first halves. Throws bad_arguments if no keys follow.
+/// `hit_rate` of the queries are for keys of the tree, the others for keys that follow them in the data set;
+/// count-prefix uses the first half of each key. Throws bad_arguments if no keys follow.
 [[nodiscard]] radix_questions make_radix_questions(operation op, const radix_data& data, std::uint64_t n,
                                                    double hit_rate);
 
-/// Uninitialised columns.
+/// Returns uninitialised columns.
 [[nodiscard]] answers make_radix_answers(operation op, std::size_t questions);
 [[nodiscard]] answers expected_answers(operation op, const radix_data& data, const radix_questions& questions);
-/// As for other indexes.
+/// As for the other indexes (answers.hpp).
 [[nodiscard]] std::optional<std::string> difference(operation op, const byte_column& keys, const answers& ours,
                                                     const answers& theirs, const std::string& their_name,
                                                     std::size_t first_questions);

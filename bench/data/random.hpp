@@ -1,4 +1,4 @@
-// random.hpp - reproducible random numbers without state: number i is a pure function of (seed, i).
+// random.hpp - stateless reproducible random numbers: number i is a pure function of (seed, i).
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@ namespace espalier::bench {
   return x ^ (x >> 31);
 }
 
-/// The i-th number of a stream of its own for each seed.
+/// Returns the i-th number of the stream of this seed.
 [[nodiscard]] constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) { return mix(mix(seed) + i); }
 
-/// In [0, 1), 53 bits.
+/// Returns a number in [0, 1) with 53 bits.
 [[nodiscard]] constexpr double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-/// A number in [0, n) for n > 0; the bias is below n / 2^64.
+/// Returns a number in [0, n) for n > 0; the bias is below n / 2^64.
 [[nodiscard]] constexpr std::uint64_t below(std::uint64_t bits, std::uint64_t n) {
   return static_cast<std::uint64_t>((uint128{bits} * n) >> 64);
 }
 
-/// A permutation of [0, n) that needs no memory: four Feistel rounds on the smallest even number of bits that holds
-/// n, repeated until the result is below n (fewer than four times on average).
+/// A permutation of [0, n) without memory: four Feistel rounds on the smallest even number of bits that holds n,
+/// repeated until the result is below n (fewer than four times on average).
 class permutation {
  public:
   permutation(std::uint64_t n, std::uint64_t seed) : size_(n), seed_(seed) {
@@ -61,14 +61,14 @@ class permutation {
   unsigned half_;
 };
 
-/// Ranks in [0, n) with P(r) ~ 1 / (r + 1)^0.99, as YCSB draws them (Gray et al., SIGMOD 1994): rank 0 most often.
+/// Ranks in [0, n) with P(r) ~ 1 / (r + 1)^0.99, as in YCSB (Gray et al., SIGMOD 1994); rank 0 is the most frequent.
 class zipf_ranks {
  public:
   explicit zipf_ranks(std::uint64_t n) : size_(n), zeta_(zeta(n)) {
     const double two = zeta(2);
     eta_ = (1 - std::pow(2.0 / static_cast<double>(std::max<std::uint64_t>(n, 1)), 1 - theta)) / (1 - two / zeta_);
   }
-  /// For n > 0.
+  /// Requires n > 0.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t bits) const {
     const double u = unit(bits), place = u * zeta_;
     if (place < 1 || size_ < 2) return 0;
@@ -79,7 +79,8 @@ class zipf_ranks {
 
  private:
   static constexpr double theta = 0.99;
-  /// Sum of i^-theta for i in [1, n]; beyond a million terms by Euler and Maclaurin, which is exact to 1e-12 there.
+  /// Returns the sum of i^-theta for i in [1, n]. Beyond a million terms it uses Euler-Maclaurin, which is exact to
+  /// 1e-12 there.
   static double zeta(std::uint64_t n) {
     const std::uint64_t exact = std::min<std::uint64_t>(n, 1'000'000);
     double sum = 0;

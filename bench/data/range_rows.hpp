@@ -1,4 +1,4 @@
-// range_rows.hpp - answers of range-rows: a count and a row of places for each range.
+// range_rows.hpp - results of range-rows: a count and a fixed-length row for each range.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace espalier::bench {
   return length;
 }
 
-/// Columns counts, keys, values, for rows of `length` places.
+/// Returns columns counts, keys, values for rows of `length` elements.
 [[nodiscard]] answers make_rows(const range_set& ranges, const data_spec& spec, std::uint64_t length);
 
-/// Ranges as offsets, keys and values. Throws wrong_answer.
+/// Checks ranges given as offsets, keys and values. Throws wrong_answer.
 void require_right_ranges(const data_spec& spec, const query_view& input, const answers& ours, const answers& expected);
 
-/// Rows as ranges one behind the other.
+/// Converts rows to contiguous ranges.
 [[nodiscard]] answers without_gaps(const answers& rows, std::uint64_t length);
 
 }  // namespace espalier::bench

@@ -12,7 +12,7 @@
 
 namespace espalier::bench {
 
-/// Sorting (word, input position) makes any sort stable.
+/// Sorting by (word, input position) makes any sort stable.
 struct wide_entry {
   std::uint64_t word;
   std::uint64_t position;
@@ -21,7 +21,7 @@ struct wide_entry {
   }
 };
 
-/// 32-bit keys and positions share one word: half the memory, and the faster comparison.
+/// 32-bit keys and positions share one word, which takes half the memory and is faster to compare.
 struct narrow_entry {
   std::uint64_t both;
   narrow_entry() = default;
@@ -41,7 +41,7 @@ class sorted_positions {
     tbb::parallel_sort(entries_.get(), entries_.get() + size_);
   }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Position in the input of the element of this rank.
+  /// Returns the input position of the element of this rank.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t rank) const {
     if constexpr (narrow) {
       return entries_[rank].both & 0xffffffffu;

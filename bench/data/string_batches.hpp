@@ -1,5 +1,5 @@
-// string_batches.hpp - strings cut into batches, each as a caller would hand it in, and who asks for them: one thread,
-// or several with a stream each, so that copies of one batch run beside the search of another.
+// string_batches.hpp - strings split into batches in the form in which a caller passes them, and the threads that send
+// them: one, or several with a stream each, so that copies of one batch overlap with the search of another.
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,33 @@ namespace espalier::bench {
 
 class string_batches {
  public:
-  /// `one_length`: of every key, or 0. Then no offsets are given to the tree. The last batch may be smaller.
+  /// `one_length` is the length of every key, or 0; if set, no offsets are passed to the tree. The last batch may be
+  /// smaller.
   string_batches(const byte_column& keys, std::size_t one_length, std::size_t batch, const device& dev, location place);
 
   [[nodiscard]] std::size_t size() const { return batches_.size(); }
-  /// The first key of batch `b`, as a number among all.
+  /// Returns the number of the first key of batch `b`.
   [[nodiscard]] std::size_t first(std::size_t b) const { return b * batch_; }
   [[nodiscard]] const byte_string_batch& operator[](std::size_t b) const { return batches_[b]; }
-  /// The only batch, or no keys at all.
+  /// Returns the only batch, or an empty one.
   [[nodiscard]] byte_string_batch all() const {
     return batches_.empty() ? byte_string_batch(std::span<const char>(), 1) : batches_.front();
   }
 
  private:
   std::size_t batch_;
-  std::vector<std::uint64_t> own_offsets_;  ///< each batch's begin with 0, so that it brings its own bytes only
+  std::vector<std::uint64_t> own_offsets_;  ///< start with 0 in each batch, so that it has its own bytes only
   device_column bytes_, offsets_;
   std::vector<byte_string_batch> batches_;
 };
 
-/// Threads that ask, with a stream each.
+/// Threads that run queries, with a stream each.
 class askers {
  public:
   askers(const device& dev, unsigned streams);
 
-  /// ask(b, stream) for each batch b in [0, batches), `times` times over; returns when all work is done. Each thread
-  /// takes every n-th batch. Rethrows what any of them threw.
+  /// Calls ask(b, stream) for each batch b in [0, batches), `times` times, and returns when all work is done. Each
+  /// thread takes every n-th batch. Rethrows an exception of any of them.
   void run(std::size_t times, std::size_t batches,
            const std::function<void(std::size_t b, const stream& order)>& ask) const;
 

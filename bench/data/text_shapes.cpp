@@ -1,4 +1,4 @@
-// text_shapes.cpp - data sets that look like text: urls, and terms of RDF triples.
+// text_shapes.cpp - data sets that resemble text: urls, and terms of RDF triples.
 #include <bit>
 #include <iterator>
 #include <vector>
@@ -8,10 +8,10 @@
 namespace espalier::bench::detail {
 namespace {
 
-// Streams of random numbers besides the bijection of i, so that what surrounds an id says nothing about it.
+// Streams of random numbers independent of the bijection of i, so that the text around an id does not depend on it.
 constexpr std::uint64_t text_stream = 0x7465787473ull;
 
-/// Ranks in [0, n), the first ones often: a table, since a rank by formula costs more than the rest of a key.
+/// Skewed ranks in [0, n). A table is used, since computing a rank by formula costs more than the rest of a key.
 class skewed_ranks {
  public:
   explicit skewed_ranks(std::uint64_t n) : rank_(std::bit_ceil(16 * n)) {
@@ -27,8 +27,8 @@ class skewed_ranks {
   std::vector<std::uint16_t> rank_;
 };
 
-// Letters only: where an id begins with a decimal digit, no word can be taken for it.
-constexpr std::string_view unsupported_syntax[] = {
+// Words have letters only, so that they cannot be confused with an id, which starts with a decimal digit.
+constexpr std::string_view plain_words[] = {
     "about",   "account", "action",   "air",      "album",   "animal",   "annual",  "archive",  "arena",   "art",
     "atlas",   "author",  "autumn",   "bank",     "basic",   "battle",   "bay",     "beach",    "berlin",  "bird",
     "black",   "blog",    "blue",     "board",    "book",    "border",   "bridge",  "brown",    "bureau",  "camera",
@@ -54,13 +54,13 @@ constexpr std::string_view unsupported_syntax[] = {
     "robert",  "rock",    "roman",    "royal",    "saint",   "school",   "science", "season",   "senate",  "series",
     "service", "shop",    "silver",   "single",   "social",  "society",  "song",    "south",    "space",   "sport",
     "spring",  "square",  "stadium",  "star",     "state",   "station",  "story",   "street",   "studio",  "summer"};
-constexpr std::size_t plain_word_count = std::size(unsupported_syntax);
+constexpr std::size_t plain_word_count = std::size(plain_words);
 
-std::string_view any_word(key_draws& draw) { return unsupported_syntax[draw.next_below(plain_word_count)]; }
+std::string_view any_word(key_draws& draw) { return plain_words[draw.next_below(plain_word_count)]; }
 
-/// Ids of text keys: a number that is a permutation of i, and its digits in base 36, the last one first, so that all
-/// places take all values. Ids of natural keys begin with a decimal digit; those of keys of one length are at a fixed
-/// place and need not. There is a power of 4 of them, which a Feistel permutation hits at the first try.
+/// Ids of text keys: a permutation of i, written in base 36 with the last digit first, so that all positions take all
+/// values. Ids of natural keys start with a decimal digit; those of keys of one length are at a fixed position and need
+/// not. Their number is a power of 4, which a Feistel permutation covers without retries.
 class text_ids {
  public:
   text_ids(unsigned digits, bool natural, std::uint64_t seed)
@@ -93,7 +93,7 @@ constexpr std::string_view top_level_domains[] = {"com", "com", "com", "com",   
 constexpr std::string_view secure_scheme = "https://";
 constexpr std::size_t url_host_count = 4096;
 
-/// The same hosts for all seeds; some come twice.
+/// The hosts are the same for all seeds; some occur twice.
 std::string url_host(std::uint64_t rank) {
   key_draws draw(random_bits(text_stream, rank));
   std::string host(any_word(draw));
@@ -102,9 +102,9 @@ std::string url_host(std::uint64_t rank) {
   return (host += '.') += top_level_domains[draw.next_below(std::size(top_level_domains))];
 }
 
-/// Natural length: scheme, host, 1 to 4 words, id, at times an ending. The id is the one part of the path that begins
-/// with a decimal digit. So if one key begins with another, both have the same id, and are of the same i.
-/// Fixed length: words without end, cut to leave room for a slash and the id, which is the last thing in the key.
+/// Natural length: scheme, host, 1 to 4 words, id, and sometimes a suffix. The id is the only part of the path that
+/// starts with a decimal digit. If one key is a prefix of another, both therefore have the same id, and the same i.
+/// Fixed length: repeated words, truncated to leave space for a slash and the id, which ends the key.
 class url_shape final : public byte_shape {
  public:
   explicit url_shape(const byte_spec& spec)
@@ -120,7 +120,7 @@ class url_shape final : public byte_shape {
     key_draws draw(text_stream, seed_, i);
     const std::size_t host = ranks_(draw.next());
     to += secure_scheme;
-    // A matter of the host, not of the key; where little is left of a host, that shall not be www.
+    // It depends on the host, not on the key. A short host must not be reduced to www.
     if (host % 2 == 0 && (length_ == 0 || length_ >= 32)) to += "www.";
     to += hosts_[host];
     if (length_ == 0) {
@@ -136,12 +136,12 @@ class url_shape final : public byte_shape {
   }
 
  private:
-  /// A host has 16 words for each depth, the first ones often: its pages share beginnings.
+  /// A host has 16 words per depth with a skewed distribution, so its pages share prefixes.
   static void append_section(key_draws& draw, std::size_t host, unsigned depth, std::string& to) {
     const std::uint64_t bits = draw.next();
     const std::uint64_t choice = std::min(bits & 15, bits >> 4 & 15);
     to += '/';
-    to += unsupported_syntax[(host * 7 + std::size_t{depth} * 61 + choice) % plain_word_count];
+    to += plain_words[(host * 7 + std::size_t{depth} * 61 + choice) % plain_word_count];
   }
   static void append_natural_path(key_draws& draw, std::size_t host, std::string& to) {
     const std::uint64_t bits = draw.next();
@@ -234,13 +234,13 @@ constexpr bool none_begins_another() {
 }
 static_assert(none_begins_another(), "a key must tell its namespace");
 
-/// Kinds of terms differ in their first character or, since no namespace begins another, in their namespace. Within a
-/// kind and a namespace:
-///   words     natural: a word begins with a letter and the id with a decimal digit, so a key that begins with another
-///             has the same id. Fixed length: the id is the last 7 bytes.
-///   numbers   11 digits behind the namespace are the id.
+/// Kinds of terms differ in their first character or, since no namespace is a prefix of another, in their namespace.
+/// Within a kind and a namespace:
+///   words     natural: a word starts with a letter and the id with a decimal digit, so a key and its prefix have the
+///             same id. Fixed length: the id is the last 7 bytes.
+///   numbers   the 11 digits after the namespace are the id.
 ///   literals  as words; the id is the 7 bytes before the closing quote.
-///   blanks    9 hexadecimal digits behind the start are the id.
+///   blanks    the 9 hexadecimal digits after the start are the id.
 class triple_shape final : public byte_shape {
  public:
   static constexpr unsigned id_digits = 7, decimal_digits = 11, hex_digits = 9;
@@ -275,7 +275,7 @@ class triple_shape final : public byte_shape {
     }
     return fitting;
   }
-  /// Words, each followed by `separator`: as many as `natural` says, or exactly `room` bytes where lengths are fixed.
+  /// Appends words, each followed by `separator`: `natural` words, or exactly `room` bytes if lengths are fixed.
   void append_words(key_draws& draw, char separator, std::uint64_t natural, std::size_t room, std::string& to) const {
     if (length_ == 0) {
       for (; natural > 0; --natural) (to += any_word(draw)) += separator;
@@ -327,7 +327,7 @@ void triple_shape::append_literal(key_draws& draw, std::uint64_t id, std::string
   to += closing;
 }
 
-/// Natural ones are short, or long like a digest.
+/// Natural blank nodes are short, or long like a digest.
 void triple_shape::append_blank(key_draws& draw, std::uint64_t id, std::string& to) const {
   constexpr std::string_view opening = "_:b";
   to += opening;

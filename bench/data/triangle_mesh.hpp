@@ -1,9 +1,9 @@
-// triangle_mesh.hpp - edges of a generated triangle mesh, in the order in which its triangles name them.
+// triangle_mesh.hpp - edges of a generated triangle mesh, in the order of its triangles.
 //
-// A sheet of square cells, each cut into two triangles along a diagonal drawn at random, so that vertices have four to
-// eight neighbours; vertices are numbered at random, as after refinement in no order. Triangle t names its edges 3t,
-// 3t + 1 and 3t + 2, hence an inner edge comes twice: whoever numbers the edges of a mesh inserts each of them
-// and looks it up again.
+// The mesh is a sheet of square cells, each split into two triangles along a random diagonal, so that vertices have
+// four to eight neighbours. Vertices are numbered at random, as after an unordered refinement. Triangle t has the edges
+// 3t, 3t + 1 and 3t + 2, so an inner edge occurs twice: numbering the edges of a mesh inserts each of them and looks it
+// up again.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace espalier::bench {
 
 class triangle_mesh {
  public:
-  /// As many cells as `edges` edges, repeats included, need.
+  /// Uses as many cells as `edges` edges, including duplicates, need.
   triangle_mesh(std::uint64_t edges, std::uint64_t seed)
       : seed_(seed),
         width_(std::max<std::uint64_t>(
@@ -28,7 +28,7 @@ class triangle_mesh {
     const std::uint64_t cells = (edges + 5) / 6;
     return (width_ + 1) * ((cells + width_ - 1) / width_ + 1);
   }
-  /// Ends of edge i, the smaller one first.
+  /// Returns the ends of edge i, the smaller one first.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> edge(std::uint64_t i) const {
     const std::uint64_t triangle = i / 3, corner = i % 3;
     const std::uint64_t a = vertex_of(triangle, corner), b = vertex_of(triangle, (corner + 1) % 3);
@@ -37,7 +37,7 @@ class triangle_mesh {
 
  private:
   [[nodiscard]] std::uint64_t vertex_of(std::uint64_t triangle, std::uint64_t corner) const {
-    // Corners of a cell: bit 0 is right, bit 1 is up. Two triangles for each diagonal.
+    // The corners of a cell: bit 0 is right, bit 1 is up. There are two triangles per diagonal.
     static constexpr unsigned corners[2][2][3] = {{{0, 1, 3}, {0, 3, 2}}, {{0, 1, 2}, {1, 3, 2}}};
     const std::uint64_t cell = triangle / 2;
     const unsigned at = corners[random_bits(seed_, cell) & 1][triangle % 2][corner];

@@ -1,4 +1,4 @@
-// workload.cpp - generating pairs, sorting them apart from any index, drawing queries.
+// workload.cpp - generates pairs, sorts them without any index, and draws queries.
 #include "bench/data/workload.hpp"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ void sort_pairs(workload& data) {
   gather(data.values, data.sorted_values, position_of);
 }
 
-/// Lower (or upper) bound of `key`, looked for in steps that double away from `hint`.
+/// Returns the lower (or upper) bound of `key` by galloping search from `hint`.
 template <bool Upper, class Key>
 std::uint64_t bound_near(std::span<const Key> sorted, Key key, std::uint64_t hint) {
   const auto before = [&](std::uint64_t i) { return Upper ? !(key < sorted[i]) : sorted[i] < key; };
@@ -71,7 +71,7 @@ query_set draw_queries(const workload& data, std::size_t n, double hit_rate, boo
   });
   if (sorted) tbb::parallel_sort(out.begin(), out.end());
   parallel_indices(n, [&](std::uint64_t i) {
-    // A hit starts where it was drawn; sorted queries and misses by a plain search.
+    // A hit is searched from where it was drawn; sorted queries and misses use a plain search.
     const std::uint64_t bits = random_bits(seed, i);
     const std::uint64_t drawn = keys.empty() ? 0 : below(bits, keys.size());
     const bool near = !keys.empty() && keys[drawn] == out[i];
@@ -106,7 +106,7 @@ range_set draw_ranges(const workload& data, std::size_t n, std::uint64_t length)
   return set;
 }
 
-/// Queries whose answers fit; repeated keys can make ranges far longer than asked for.
+/// Returns the number of queries whose results fit; duplicate keys can make ranges far longer than requested.
 std::size_t fitting_queries(const range_set& ranges, std::uint64_t most) {
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {

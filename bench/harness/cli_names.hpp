@@ -1,6 +1,6 @@
 // cli_names.hpp - the words of the command line and of result files: operations, distributions, scalar types.
 //
-// One table per kind of word serves parsing, printing and help texts, so that these cannot disagree.
+// Parsing, printing and help texts use one table per kind of word, so that they cannot disagree.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 namespace espalier::bench {
 
 enum class index_kind : std::uint8_t { static_tree, blink, radix, hybrid };
-/// Of a caller's queries and answers, beside a GPU.
+/// The host memory of a caller's queries and results, for a GPU.
 enum class host_memory_kind : std::uint8_t { pinned, ordinary };
 
 enum class operation : std::uint8_t {
@@ -73,7 +73,7 @@ enum class distribution : std::uint8_t {
   mesh
 };
 
-/// How the keys of a batch are distributed relative to those of the tree they are written to (batch_layout.hpp).
+/// The distribution of the keys of a batch relative to those of the tree they are written to (batch_layout.hpp).
 enum class batch_distribution : std::uint8_t {
   append_sorted,
   append_shuffled,
@@ -85,14 +85,14 @@ enum class batch_distribution : std::uint8_t {
   random
 };
 
-/// Which keys of an index are asked for. normal and gamma: by rank, as the distributions of that name lie over the key
-/// range; zipf: a few keys from anywhere most often.
+/// The order in which keys of an index are requested. normal and gamma select by rank, with the distribution of that
+/// name over the key range; zipf requests a few random keys most often.
 enum class request_order : std::uint8_t { uniform, zipf, in_order, normal, gamma };
 
-/// Where a caller's queries and answers are: host memory means that a GPU is asked end to end.
+/// The location of a caller's queries and results; host memory means that a GPU is measured end to end.
 enum class location : std::uint8_t { device, host };
 
-/// How the inner levels of a bucket are shared out between host and device: as measured, or all of them to the device.
+/// How the inner levels of a bucket are divided between host and device: as measured, or entirely on the device.
 enum class balancing : std::uint8_t { tuned, none };
 
 /// `none` is the value type of a set.
@@ -280,7 +280,7 @@ template <class Table, class Enum>
   return "?";
 }
 
-/// "a, b, c": the choices, for help texts and error sentences.
+/// Returns the choices as "a, b, c", for help texts and error messages.
 template <class Table>
 [[nodiscard]] std::string choices(const Table& table) {
   std::string text;
@@ -298,13 +298,13 @@ template <class Table>
   return op == operation::range || op == operation::range_rows || op == operation::count || op == operation::sum ||
          op == operation::min || op == operation::max || op == operation::avg;
 }
-/// Operations that add up what lies in ranges.
+/// Operations that aggregate over ranges.
 [[nodiscard]] constexpr bool adds_up(operation op) { return op == operation::sum || op == operation::avg; }
-/// Operations that give the elements of ranges.
+/// Operations that return the elements of ranges.
 [[nodiscard]] constexpr bool lists_ranges(operation op) {
   return op == operation::range || op == operation::range_rows;
 }
-/// Operations without queries: their rate counts keys.
+/// Operations without queries, whose rate counts keys.
 [[nodiscard]] constexpr bool takes_no_queries(operation op) {
   return op == operation::build || op == operation::visit || op == operation::snapshot;
 }
@@ -313,29 +313,29 @@ template <class Table>
 [[nodiscard]] constexpr bool writes(operation op) {
   return op >= operation::insert && op != operation::find_after_insert;
 }
-/// Writes of one kind: their size is --batch.
+/// Writes of one kind, whose size is --batch.
 [[nodiscard]] constexpr bool takes_batch(operation op) {
   return writes(op) && op != operation::insert_empty && op != operation::mixed && !is_ycsb(op);
 }
-/// Operations for which --path is an axis. Batches of different operations go key by key.
+/// Operations for which --path is an axis. Batches of mixed operations are executed key by key.
 [[nodiscard]] constexpr bool chooses_path(operation op) {
   return op == operation::insert || op == operation::insert_empty || op == operation::find_after_insert ||
          op == operation::update || op == operation::erase || op == operation::ycsb_e;
 }
-/// Batches of different operations.
+/// Batches of mixed operations.
 [[nodiscard]] constexpr bool mixes(operation op) { return op == operation::mixed || is_ycsb(op); }
 [[nodiscard]] constexpr bool updates(operation op) {
   return op == operation::update || op == operation::ycsb_a || op == operation::ycsb_b || op == operation::ycsb_f;
 }
-/// Operations of the radix tree whose answers are elements, keys and values.
+/// Operations of the radix tree whose results are elements, keys and values.
 [[nodiscard]] constexpr bool lists_strings(operation op) {
   return op == operation::range || op == operation::prefix || op == operation::successor;
 }
-/// Questions about the element at or beside a key.
+/// Queries for the element at or next to a key.
 [[nodiscard]] constexpr bool asks_neighbours(operation op) {
   return op == operation::lower_bound || op == operation::successor || op == operation::predecessor;
 }
-/// Questions about single keys, which a radix tree can be asked in batches.
+/// Queries for single keys, which a radix tree can answer in batches.
 [[nodiscard]] constexpr bool asks_points(operation op) { return op == operation::find || op == operation::contains; }
 [[nodiscard]] constexpr bool serves(index_kind index, operation op) {
   if (index == index_kind::static_tree) return op <= operation::visit;
@@ -352,11 +352,11 @@ template <class Table>
   return op >= operation::successor || op == operation::build || op == operation::find || op == operation::contains ||
          op == operation::lower_bound || takes_ranges(op) || op == operation::visit;
 }
-/// Operations of the hybrid tree that travel in buckets: how is an axis.
+/// Operations of the hybrid tree that are executed in buckets; the way of doing so is an axis.
 [[nodiscard]] constexpr bool travels(operation op) {
   return op == operation::find || op == operation::contains || op == operation::range_rows;
 }
-/// The operations of one index, for help texts and error sentences.
+/// Returns the operations of one index, for help texts and error messages.
 [[nodiscard]] inline std::string operations_of(index_kind index) {
   std::string text;
   for (const auto& entry : operation_names) {
@@ -365,7 +365,7 @@ template <class Table>
   return text;
 }
 
-/// What an index must keep for an operation.
+/// Returns the aggregates that an index must keep for an operation.
 [[nodiscard]] constexpr aggregates needed_by(operation op) {
   if (adds_up(op)) return aggregates::sum;
   return op == operation::min || op == operation::max ? aggregates::min_max : aggregates::none;
@@ -396,11 +396,11 @@ inline constexpr bool all_types_are_built = true;
 inline constexpr bool all_types_are_built = false;
 #endif
 
-/// Whether indexes and peers with keys or values of this type are compiled in.
+/// Returns whether indexes and peers with keys or values of this type are compiled in.
 [[nodiscard]] constexpr bool is_built(scalar_kind kind) {
   return all_types_are_built || kind == scalar_kind::u32 || kind == scalar_kind::u64 || kind == no_value;
 }
-/// The types of a table of names that are compiled in, as choices() lists them.
+/// Returns the types of a table of names that are compiled in, in the format of choices().
 template <class Table>
 [[nodiscard]] std::string built_choices(const Table& table) {
   std::string text;
@@ -410,7 +410,7 @@ template <class Table>
   return text;
 }
 
-/// with_type() for keys and values of indexes and peers: parse_options() has refused types that are not built.
+/// with_type() for keys and values of indexes and peers; parse_options() has refused types that are not compiled in.
 template <class F>
 decltype(auto) with_built_type(scalar_kind kind, F&& f) {
   if constexpr (all_types_are_built) {

@@ -1,4 +1,5 @@
-// demo_run.cpp - one index, four questions, beside std::map and binary search; every answer compared.
+// demo_run.cpp - one index and four kinds of queries, compared with std::map and binary search; all results are
+// checked.
 #include "bench/harness/demo_run.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ namespace espalier::bench {
 namespace {
 
 constexpr unsigned demo_repeat = 3;
-/// A std::map takes microseconds per key it looks up and a third of one per key it walks over: what a peer is given
+/// A std::map takes microseconds per lookup and a third of one per key of a traversal. A peer gets as much work as
 /// takes it about a second.
 constexpr std::size_t most_lookups = std::size_t{1} << 17;
 constexpr double most_walked = 0x1p21;
@@ -31,7 +32,7 @@ struct question {
   operation op;
   std::string text;
   std::size_t queries;
-  std::uint64_t length;  ///< of ranges
+  std::uint64_t length;  ///< length of ranges
 };
 
 class demo {
@@ -53,7 +54,7 @@ class demo {
     array_ = make_cpu_peer("lower-bound", data_, threads_);
     const double theirs = step("filling a std::multimap with them (one thread)", [&] { map_->prepare(); });
 
-    string_dictionary table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
+    text_table table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
     const double n = static_cast<double>(spec_.keys);
     table.add_row({"build, keys", rate_text(n / ours), rate_text(n / theirs), "", ratio_text(theirs / ours), ""});
     for (const auto& q : questions()) {
@@ -75,7 +76,7 @@ class demo {
             {operation::count, fmt::format("count a range of {}", grouped(million)), many, million},
             {operation::sum, fmt::format("sum over a range of {}", grouped(million)), many, million}};
   }
-  /// 10,000,000
+  /// Formats as 10,000,000.
   static std::string grouped(std::uint64_t n) {
     const std::string digits = std::to_string(n);
     std::string text;
@@ -85,7 +86,7 @@ class demo {
     }
     return text;
   }
-  /// Says what is going on before it takes time, and how long it took.
+  /// Prints a step before it runs, and then how long it took.
   template <class F>
   double step(const std::string& what, F&& f) {
     fmt::print(out_, "  {:<58}", what);
@@ -124,11 +125,11 @@ class demo {
             rate_text(array), ratio_text(rate / map), ratio_text(rate / array)};
   }
 
-  /// Queries per second of a peer on the CPU, on a part of the queries.
+  /// Returns the queries per second of a peer on the CPU, for a part of the queries.
   double ask_peer(const question& q, const query_view& view, const column& lo, const column& hi, const answers& ours,
                   peer& p, const std::string& name) {
     const double mean = static_cast<double>(view.elements()) / static_cast<double>(q.queries);
-    // Binary search does not walk: its own limit for what it reads holds.
+    // Binary search does not traverse, so its own limit of elements to read applies.
     const bool walks = &p == map_.get() && takes_ranges(q.op);
     const auto most = static_cast<std::size_t>(std::max(2.0, most_walked / std::max(mean, 1.0)));
     const std::size_t n =
@@ -155,7 +156,7 @@ class demo {
     if (auto wrong = difference(op, spec_, view, ours, theirs, name, n)) throw wrong_answer(*wrong);
   }
 
-  void finish(const string_dictionary& table) {
+  void finish(const text_table& table) {
     const tree_stats s = index_->stats();
     fmt::print(
         out_,

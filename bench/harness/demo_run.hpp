@@ -1,4 +1,4 @@
-// demo_run.hpp - the work behind `espalier demo`.
+// demo_run.hpp - the implementation of `espalier demo`.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace espalier::bench {
 
-/// Builds an index of `keys` pairs on the best device, asks it and its peers, prints a table.
+/// Builds an index of `keys` pairs on the best device, runs queries on it and its peers, and prints a table.
 void run_demo(std::uint64_t keys, std::ostream& out);
 
 }  // namespace espalier::bench

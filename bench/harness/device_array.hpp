@@ -1,5 +1,5 @@
-// device_array.hpp - queries and answers where the index is asked from: host memory for a CPU; for a GPU copies in its
-// own memory, or in host memory if that is asked for, made before any timing.
+// device_array.hpp - queries and results in the memory from which the index is called: host memory for a CPU; for a GPU
+// copies in its own memory, or in host memory if requested, made before any timing.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace espalier::bench {
 
-/// A column the device can read.
+/// A column that the device can read.
 class device_column {
  public:
   device_column() = default;
@@ -44,7 +44,7 @@ class device_column {
   host_memory host_copy_;
 };
 
-/// Columns the device can write.
+/// Columns that the device can write.
 class device_answers {
  public:
   device_answers(answers host, const device& dev, location place = location::device)
@@ -66,7 +66,7 @@ class device_answers {
     }
     return out;
   }
-  /// Bytes no right answer has, so that an answer that was not written shows.
+  /// Fills the columns with bytes that no correct result has, so that missing results are detected.
   void poison() const {
     for (const auto& c : host_) c.poison();
     for (const auto& b : on_host_) {
@@ -77,13 +77,13 @@ class device_answers {
     }
     device_.default_stream().synchronize();
   }
-  /// Replaces column `i`, for inputs that travel with the outputs.
+  /// Replaces column `i`, for inputs that are stored with the outputs.
   void put(std::size_t i, const column& from) const {
     std::memcpy(host_[i].data(), from.data(), host_[i].byte_count());
     if (!on_device_.empty()) device_.copy(on_device_[i].data(), host_[i].data(), host_[i].byte_count(), {});
     device_.default_stream().synchronize();
   }
-  /// The answers in host memory.
+  /// Returns the results in host memory.
   [[nodiscard]] const answers& fetch() const {
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       const auto& b = on_device_[i];

@@ -1,5 +1,5 @@
-// element_checksum.hpp - what `visit` computes: the bits of all keys and values, added modulo 2^64, so that every order
-// of additions gives the same checksum.
+// element_checksum.hpp - the checksum that `visit` computes: the bits of all keys and values, added modulo 2^64, so
+// that it does not depend on the order of additions.
 #pragma once
 
 #include <cstdint>

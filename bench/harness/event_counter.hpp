@@ -1,5 +1,5 @@
-// event_counter.hpp - how often the processor met something in the calling thread, as the system counts it
-// (perf_event_open): TLB misses, page faults. Virtual machines often have no counters of the processor.
+// event_counter.hpp - hardware and software event counts of the calling thread (perf_event_open): TLB misses, page
+// faults. Virtual machines often do not provide hardware counters.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -18,13 +18,13 @@ struct counted_event {
   std::uint32_t type;
   std::uint64_t config;
 };
-/// Loads whose address was in no TLB, as this processor has them: on Intel those that led to a walk of page tables.
+/// Loads that missed all TLBs, as this processor defines them: on Intel those that caused a page walk.
 inline constexpr counted_event tlb_load_misses{
     PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_DTLB | std::uint64_t{PERF_COUNT_HW_CACHE_OP_READ} << 8 |
                             std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << 16};
 inline constexpr counted_event page_faults{PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS};
 
-/// Counts from its making on, without what the kernel does. Used in the thread that made it.
+/// Counts from its construction on, excluding the kernel. Used by the thread that created it.
 class event_counter {
  public:
   explicit event_counter(const counted_event& what) {
@@ -44,12 +44,12 @@ class event_counter {
   event_counter(const event_counter&) = delete;
   event_counter& operator=(const event_counter&) = delete;
 
-  /// Empty, or why nothing is counted.
+  /// Returns an empty string, or the reason why nothing is counted.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   [[nodiscard]] bool is_counting() const { return file_ >= 0; }
 
-  /// So far; nothing where no counter was free yet. Where processors have fewer counters than are asked for, they take
-  /// turns, and the rest is estimated.
+  /// Returns the count so far, or nothing if no hardware counter was available yet. If there are more events than
+  /// counters, they are multiplexed, and the count is extrapolated.
   [[nodiscard]] std::optional<double> count() const {
     struct {
       std::uint64_t value, enabled, running;

@@ -1,4 +1,4 @@
-// figure_curves.hpp - the curves of one figure: collected point by point, shown as a table and as a plot.
+// figure_curves.hpp - the curves of one figure: collected point by point, printed as a table and as a plot.
 #pragma once
 
 #include <map>
@@ -9,15 +9,15 @@
 
 namespace espalier::bench {
 
-/// By place on the x axis, then by curve; curves come in the order in which they were measured.
+/// Points are stored by position on the x axis, then by curve; curves are in the order of measurement.
 class figure_curves {
  public:
-  /// `place`: how x is written.
+  /// `place` is the label of x.
   void add(double x, const std::string& place, const std::string& name, double y);
 
-  /// In Markdown, values divided by `unit`.
+  /// Returns Markdown with values divided by `unit`.
   [[nodiscard]] std::string table(const std::string& x_label, double unit) const;
-  /// `named`: places on the x axis have names instead of numbers.
+  /// `named` means that positions on the x axis have names instead of numbers.
   [[nodiscard]] svg_plot plot(const std::string& title, const std::string& x_label, const std::string& y_label,
                               bool named) const;
 

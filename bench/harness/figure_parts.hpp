@@ -16,7 +16,7 @@ template <class Figure>
   return names;
 }
 
-/// Each of them that is chosen is saved when measure(figure) has made its part.
+/// Calls measure(figure) for each selected figure and saves the part that it returns.
 template <class Figure, class Measure>
 void save_parts(const std::vector<Figure>& figures, const std::vector<std::string>& chosen, const suite_folder& folder,
                 const Measure& measure) {

@@ -1,4 +1,4 @@
-// gpu_facts.cu - the GPUs of this machine.
+// gpu_facts.cu - properties of the GPUs of this machine.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -14,7 +14,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Memory from the GPU itself: what the library keeps in its own pool is as after a start.
+/// Allocates directly from the GPU, so that the library's own pool is unaffected.
 class plain_memory {
  public:
   explicit plain_memory(std::size_t bytes) {

@@ -7,7 +7,7 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-void* allocate_page_locked(std::size_t bytes, const device& dev);  // gpu_host_memory.cu
+void* allocate_page_locked(std::size_t bytes, const device& dev);  // defined in gpu_host_memory.cu
 void free_page_locked(void* p);
 #endif
 
@@ -19,7 +19,7 @@ host_memory::host_memory(std::size_t bytes, const device& dev) : bytes_(bytes) {
     return;
   }
 #else
-  (void)dev;  // without CUDA code there are only CPUs
+  (void)dev;  // builds without CUDA support CPUs only
 #endif
   void* const p = std::malloc(bytes);
   if (p == nullptr) throw std::bad_alloc();

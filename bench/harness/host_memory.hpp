@@ -1,5 +1,5 @@
-// host_memory.hpp - memory of a caller on the host: page-locked where the device is a GPU, so that copies to and from
-// it run beside kernels and beside the caller; from ordinary memory they would make the caller wait.
+// host_memory.hpp - host memory of a caller. It is page-locked if the device is a GPU, so that copies overlap with
+// kernels and with the caller; copies from pageable memory would block the caller.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ namespace {
 using keys_span = std::span<const std::uint64_t>;
 constexpr std::size_t most_traced_ranges = 16;
 
-/// Nothing: not recorded.
+/// Returns nothing if the operation is not recorded.
 std::optional<trace_op> traced_as(operation op) {
   switch (op) {
     case operation::insert:
@@ -40,7 +40,7 @@ std::optional<trace_op> traced_as(operation op) {
       return std::nullopt;
   }
 }
-/// As `espalier bench --help` says.
+/// As documented in `espalier bench --help`.
 std::uint64_t usual_range_length(index_kind index) {
   return index == index_kind::static_tree ? 100 : index == index_kind::hybrid ? 8 : 32;
 }
@@ -100,7 +100,7 @@ class trace_run {
         what_.threads.front() == 0 ? std::thread::hardware_concurrency() : what_.threads.front();
     return static_cast<unsigned>(std::clamp<std::uint64_t>(asked, 1, 8));
   }
-  /// Fewer if fewer queries were asked for.
+  /// Fewer if fewer queries were requested.
   [[nodiscard]] std::uint64_t most_operations() const {
     return what_.queries.empty() ? most_traced_operations : std::min(what_.queries.front(), most_traced_operations);
   }
@@ -115,7 +115,7 @@ class trace_run {
     for (const std::uint64_t from : keys.first(std::min(keys.size(), most_traced_ranges)))
       call({as, keys_span(&from, 1), end_of_range(from), 1});
   }
-  /// As many elements as the benchmark asks for, by the keys that the tree was built from.
+  /// Returns the end of a range with the requested number of elements, by the keys that the tree was built from.
   [[nodiscard]] std::uint64_t end_of_range(std::uint64_t from) const {
     std::vector<std::uint64_t> sorted = work_.keys;
     std::sort(sorted.begin(), sorted.end());

@@ -1,5 +1,5 @@
-// index_trace.hpp - `espalier bench --trace`: what a measured tree does, recorded apart from the timed runs, which have
-// no hooks.
+// index_trace.hpp - `espalier bench --trace`: records what a measured tree does, separately from the timed runs, which
+// have no hooks.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace espalier::bench {
 
-/// The first shape, distribution and size of a run. The trace says what was left out. Throws bad_arguments if that
-/// shape has no hooks, or none of the operations leaves events.
+/// Records the first shape, distribution and size of a run. The trace states what was omitted. Throws bad_arguments if
+/// that shape has no hooks, or none of the operations produces events.
 [[nodiscard]] recorded_trace record_trace(const options& what);
 
-/// The operations of an index that leave events, for help texts and error sentences; `written`: it is written to.
+/// Returns the operations of an index that produce events, for help texts and error messages; `written` includes
+/// writes.
 [[nodiscard]] std::string traced_operations(index_kind index, bool written);
 
 }  // namespace espalier::bench

@@ -1,4 +1,4 @@
-// machine.cpp - reads /proc and /sys; asks Highway and CUDA.
+// machine.cpp - reads /proc and /sys, and queries Highway and CUDA.
 #include "bench/harness/machine.hpp"
 
 #include <sys/sysinfo.h>
@@ -34,7 +34,7 @@
 namespace espalier::bench {
 namespace {
 
-/// Value of the first "name : value" line.
+/// Returns the value of the first "name : value" line.
 std::string field(const char* file, const std::string& name) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -48,7 +48,7 @@ std::string field(const char* file, const std::string& name) {
 
 std::string cpu_name() {
   if (auto name = field("/proc/cpuinfo", "model name"); !name.empty()) return name;
-  // Arm's kernel gives numbers only; these are the server cores one meets.
+  // Arm's kernel reports numbers only; these are the common server cores.
   static const std::map<std::string, std::string> arm{{"0xd0c", "Neoverse-N1"}, {"0xd40", "Neoverse-V1"},
                                                       {"0xd49", "Neoverse-N2"}, {"0xd4f", "Neoverse-V2"},
                                                       {"0xd84", "Neoverse-V3"}, {"0xd8e", "Neoverse-N3"}};
@@ -84,8 +84,8 @@ std::string compiler_name() {
 #endif
 }
 
-/// Copies with all cores; 128 MiB is far beyond the caches of a core's share. Who repeats nothing wants an answer
-/// soon: 32.
+/// Copies with all cores; 128 MiB is far beyond a core's share of the caches. Without repetitions, 32 MiB gives a quick
+/// estimate.
 double host_copy_bandwidth(unsigned repeat) {
   const std::size_t bytes = std::size_t{1} << (repeat > 1 ? 27 : 25);
   const column from(scalar_kind::u64, bytes / 8), to(scalar_kind::u64, bytes / 8);
@@ -134,7 +134,7 @@ double measure_copy_bandwidth(const device& dev, unsigned repeat) {
 #ifdef ESPALIER_HAS_CUDA
   if (dev.kind() == device_kind::cuda) return gpu_copy_bandwidth(dev.ordinal());
 #endif
-  (void)dev;  // without CUDA code there are only CPUs
+  (void)dev;  // builds without CUDA support CPUs only
   return host_copy_bandwidth(repeat);
 }
 

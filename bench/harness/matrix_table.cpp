@@ -1,4 +1,4 @@
-// matrix_table.cpp - rows of distribution_matrix.hpp as one table.
+// matrix_table.cpp - prints rows of distribution_matrix.hpp as one table.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -18,7 +18,7 @@ std::string_view automatic_path() { return name_in(path_names, write_path::autom
 
 std::string millions(double rate) { return rate > 0 ? fmt::format("{:.{}f}", rate / 1e6, rate < 1e8 ? 2 : 0) : "-"; }
 
-/// What the rows of one line of the table share.
+/// Returns the columns that the rows of one table line share.
 std::vector<std::string> line_of(const row& r) {
   return {r.op,
           r.threads == 0 ? r.device : fmt::format("{} x{}", r.device, r.threads),
@@ -36,7 +36,7 @@ std::vector<std::string> distinct_texts(const std::vector<const row*>& rows, std
   return list;
 }
 
-/// Those of one operation behind those of another; they were measured in turns.
+/// Sorts rows by operation; they were measured alternately.
 std::vector<const row*> by_operation(const report& result) {
   std::vector<const row*> rows;
   for (const auto& r : result.rows) rows.push_back(&r);
@@ -74,7 +74,7 @@ class matrix_table {
       head.push_back(name + " M/s");
       head.push_back(shown_ + " vs " + name);
     }
-    string_dictionary table(head);
+    text_table table(head);
     for (auto first = rows_.begin(); first != rows_.end();) {
       const auto line = line_of(**first);
       const auto last = std::find_if(first, rows_.end(), [&](const row* r) { return line_of(*r) != line; });
@@ -122,7 +122,7 @@ class matrix_table {
                        r.keys == 0 ? "an empty tree" : size_text(r.keys), r.blink->path);
   }
 
-  /// Rates of small batches are those of a call, whatever the keys: the largest ones are compared.
+  /// The rates of small batches are dominated by the call overhead, so the largest batches are compared.
   void write_extremes(std::ostream& out) const {
     const auto text = [](const row& r) {
       const auto line = line_of(r);
@@ -156,7 +156,7 @@ class matrix_table {
 
   std::vector<const row*> rows_;
   std::vector<std::string> paths_;
-  std::string shown_;  ///< the path of extremes and peers
+  std::string shown_;  ///< the path for which extremes and peers are shown
   std::vector<std::string> peers_;
 };
 

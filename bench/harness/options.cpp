@@ -1,4 +1,4 @@
-// options.cpp - from words to options; every refusal is one sentence that names the argument and the choices.
+// options.cpp - parses options; every error is one sentence with the argument and the choices.
 #include "bench/harness/options.hpp"
 
 #include <fmt/format.h>
@@ -61,8 +61,8 @@ void check_peers(const std::vector<std::string>& peers) {
   }
 }
 
-/// Peers that tell most: binary search or its parallel, and the floor of build and visit; maps for a tree that changes
-/// and for strings.
+/// The most informative peers: binary search or its parallel version, and the lower bounds of build and visit; maps for
+/// an updatable tree and for strings.
 const char* default_peers(index_kind index) {
   if (index == index_kind::static_tree) return "lower-bound,tbb-sort,thrust-lower-bound,cub-sort,reduce";
   return index == index_kind::blink ? "std-map,absl-btree,reduce" : "std-map,absl-btree";
@@ -97,12 +97,13 @@ void require_built(std::string_view what, const Table& table, scalar_kind kind) 
                   what, name_of(kind), built_choices(table)));
 }
 
-/// Every combination; without --upper each protocol has what it is best with.
+/// Returns every combination; without --upper each protocol uses its best inner index.
 std::vector<blink_shape> parse_shapes(const raw_options& raw) {
   std::vector<blink_shape> shapes;
   const auto slots = parse_numbers("slots", raw.slots.empty() ? "0" : raw.slots);
   for (const auto how : parse_names("policy", protocol_names, raw.policy.empty() ? "link" : raw.policy)) {
-    std::vector<inner_index> above{how == protocol::latch_coupling ? inner_index::inner_nodes : inner_index::express_lane};
+    std::vector<inner_index> above{how == protocol::latch_coupling ? inner_index::inner_nodes
+                                                                   : inner_index::express_lane};
     if (!raw.upper.empty()) above = parse_names("upper", upper_names, raw.upper);
     for (const auto u : above) {
       for (const auto s : slots) {
@@ -124,7 +125,8 @@ double parse_fill(const raw_options& raw, double otherwise) {
 
 const char* const every_path = "per-key,bulk,automatic";
 
-/// The matrix of --batch-distribution: options of other measurements would be read and then do nothing.
+/// Parses the matrix of --batch-distribution. Options of other measurements are refused, since they would have no
+/// effect.
 void parse_matrix(const raw_options& raw, blink_choices& b) {
   b.batch_distributions = parse_names("batch-distribution", batch_distribution_names, raw.batch_distribution);
   b.batches = parse_numbers("batch", raw.batch.empty() ? "2^8,2^12,2^16,2^20" : raw.batch);
@@ -142,7 +144,7 @@ void parse_matrix(const raw_options& raw, blink_choices& b) {
   }
 }
 
-/// What is known once all is read. The keys are made of words, so that their places are.
+/// Checks that require all options. The keys are derived from words, so that their positions are known.
 void check_matrix(const options& o) {
   if (o.blink.batch_distributions.empty()) return;
   for (const auto op : o.operations) {
@@ -178,7 +180,7 @@ blink_choices parse_blink(const raw_options& raw) {
   b.paths = parse_names("path", path_names, !raw.path.empty() ? raw.path : matrix ? every_path : "automatic");
   if (!raw.batch.empty() && !matrix) b.batch = parse_number("batch", raw.batch);
   if (!raw.requests.empty()) b.requests = parse_name("requests", request_names, raw.requests);
-  // A B-link tree's keys come in no order, and updates go by that: there is no rank for these to be drawn by.
+  // The keys of a B-link tree arrive in random order, which updates follow, so there are no ranks to draw by.
   if (b.requests == request_order::normal || b.requests == request_order::gamma) {
     throw bad_arguments(fmt::format("--requests {} is for `espalier bench hybrid` alone.", raw.requests));
   }
@@ -231,7 +233,7 @@ radix_choices parse_radix(const raw_options& raw) {
   return r;
 }
 
-/// Every combination; without --key-length each data set has its own.
+/// Returns every combination; without --key-length each data set uses its own.
 std::vector<byte_spec> parse_byte_data(const raw_options& raw, std::uint64_t seed) {
   double long_share = 0;
   if (!raw.long_share.empty() && !parse_whole(raw.long_share, long_share)) {
@@ -251,7 +253,7 @@ std::vector<byte_spec> parse_byte_data(const raw_options& raw, std::uint64_t see
   return sets;
 }
 
-/// Before any of them is generated.
+/// Checks the data sets before any of them is generated.
 void check_byte_data(const options& o) {
   for (const auto& spec : o.byte_data_sets) {
     const byte_generator generator(spec);

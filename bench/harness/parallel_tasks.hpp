@@ -1,4 +1,4 @@
-// parallel_tasks.hpp - long tasks of one thread each, several at a time.
+// parallel_tasks.hpp - runs several long single-threaded tasks concurrently.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using tasks = std::vector<std::function<void()>>;
 
 [[nodiscard]] inline std::size_t cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-/// Runs each task once, the first ones first, and returns when all are done. Rethrows what any of them threw.
+/// Starts the tasks in order, at most `at_once` concurrently, and returns when all are done. Rethrows an exception.
 inline void run_parallel(const tasks& list, std::size_t at_once) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {

@@ -1,4 +1,4 @@
-// progress.hpp - a bar on a terminal; silent in pipes and files.
+// progress.hpp - a progress bar on a terminal; silent in pipes and files.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ class progress {
   progress& operator=(const progress&) = delete;
   ~progress() { clear(); }
 
-  /// What is being done now; does not count as done.
+  /// Shows the current step without counting it as done.
   void say(const std::string& what) {
     if (!shown_) return;
     const std::size_t filled = std::min(width, done_ * width / steps_);

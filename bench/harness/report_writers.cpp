@@ -1,4 +1,4 @@
-// report_writers.cpp - rows as a table for people, as JSON and CSV for programs.
+// report_writers.cpp - writes rows as a text table, as JSON and as CSV.
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
@@ -102,7 +102,7 @@ std::string csv_field(const std::string& text) {
   return quoted + '"';
 }
 
-/// Every peer of any row, in the order they first appear: one column each.
+/// Returns every peer of any row, in order of first appearance; each becomes a column.
 std::vector<std::string> peer_names(const report& result) {
   std::vector<std::string> names;
   for (const auto& r : result.rows) {
@@ -120,13 +120,13 @@ const peer_result* peer_of(const row& r, const std::string& name) {
 
 std::string number_or_nothing(std::uint64_t n) { return n == 0 ? "" : size_text(n); }
 
-/// Columns that are shown where rows differ in them, or always; empty where a row has none.
+/// A column that is shown if rows differ in it, or always; empty for rows without a value.
 struct row_axis {
   std::string name;
   std::string (*text)(const row&);
   bool always = false;
 };
-/// What was asked for, and what came of it.
+/// Returns the requested placement and the actual one.
 std::string placement_text(const hybrid_columns& h) {
   return h.placement == h.ran ? h.ran : fmt::format("{}: {}", h.placement, h.ran);
 }
@@ -152,7 +152,7 @@ std::vector<row_axis> row_axes() {
 std::vector<row_axis> differing_axes(const report& result) {
   std::vector<row_axis> axes = row_axes();
   std::erase_if(axes, [&](const row_axis& axis) {
-    if (axis.always) return false;  // string_dictionary leaves out what is empty in all rows
+    if (axis.always) return false;  // the table omits columns that are empty in all rows
     std::set<std::string> values;
     for (const auto& r : result.rows) {
       if (!axis.text(r).empty()) values.insert(axis.text(r));
@@ -162,13 +162,13 @@ std::vector<row_axis> differing_axes(const report& result) {
   return axes;
 }
 
-/// How fast updates are beside finds.
+/// Returns whether the rates of updates are compared with those of finds.
 bool compares_with_find(const report& result) {
   return std::any_of(result.rows.begin(), result.rows.end(),
                      [](const row& r) { return r.radix && r.radix->share_of_find > 0; });
 }
 
-/// Exact where all keys have one length.
+/// Exact if all keys have the same length.
 std::string length_text(const row& r) {
   if (!r.radix) return "";
   const bool one = r.radix->key_length != 0 && r.radix->long_share == 0;
@@ -207,7 +207,7 @@ void write_table(const report& result, std::ostream& out) {
   if (is_matrix(result)) return write_matrix(result, out);
   const auto names = peer_names(result);
   const auto axes = differing_axes(result);
-  string_dictionary table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
+  text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
   for (const auto& axis : axes) table.add_column(axis.name);
   table.add_column("time");
   table.add_column("rate");

@@ -1,4 +1,4 @@
-// row.hpp - one measured line and how lines are written.
+// row.hpp - one measured row, and the formatting of rows.
 #pragma once
 
 #include <cstdint>
@@ -15,57 +15,57 @@ namespace espalier::bench {
 struct peer_result {
   std::string name;
   double seconds = 0;         ///< for its `queries`
-  std::uint64_t queries = 0;  ///< how many it was given; keys for build and visit
+  std::uint64_t queries = 0;  ///< number of queries; keys for build and visit
   double ratio = 0;           ///< its seconds per query / the index's
 };
 
-/// What only rows of the B-link tree have.
+/// Columns of the B-link tree only.
 struct blink_columns {
   std::string policy;
   std::string upper;
-  unsigned slots = 0;       ///< of a node
-  std::string path;         ///< how writes were done; empty where there are none
-  std::uint64_t batch = 0;  ///< elements that were inserted before the questions
+  unsigned slots = 0;       ///< per node
+  std::string path;         ///< path of writes; empty if there are none
+  std::uint64_t batch = 0;  ///< elements that were inserted before the queries
   unsigned repeat = 0;
-  // Of the matrix of batch distributions alone:
-  std::string batch_distribution;  ///< not empty: `path` is as asked for
-  std::string chosen;              ///< what an automatic path came to
-  double of_better_path = 0;       ///< rate of the automatic path / rate of the better path; 0: not known
+  // Columns of the matrix of batch distributions only.
+  std::string batch_distribution;  ///< if not empty, `path` is as requested
+  std::string chosen;              ///< the path that the automatic choice selected
+  double of_better_path = 0;       ///< rate of the automatic path / rate of the better path; 0 if unknown
 };
 
-/// What only rows of the radix tree have.
+/// Columns of the radix tree only.
 struct radix_columns {
-  unsigned key_length = 0;  ///< 0: natural lengths
+  unsigned key_length = 0;  ///< 0 means natural lengths
   double long_share = 0;
   double mean_key_length = 0;
-  std::uint64_t batch = 0;   ///< keys of one call; 0 where there are none
-  std::string path;          ///< of inserts and erases; empty elsewhere
-  unsigned streams = 0;      ///< batches of finds in flight; 0 elsewhere
-  double share_of_find = 0;  ///< of updates: their rate beside finds of the same batch, each waited for; 0 elsewhere
-  double share_of_enqueued_find = 0;  ///< the same where batches are enqueued one behind the other
+  std::uint64_t batch = 0;   ///< keys per call; 0 if there are none
+  std::string path;          ///< for inserts and erases; otherwise empty
+  unsigned streams = 0;      ///< concurrent batches of finds; otherwise 0
+  double share_of_find = 0;  ///< for updates: rate / rate of finds of the same batch, each waited for; otherwise 0
+  double share_of_enqueued_find = 0;  ///< the same for batches that are enqueued without waiting
 };
 
-/// What only rows of the hybrid tree have.
+/// Columns of the hybrid tree only.
 struct hybrid_columns {
   std::string layout;
-  std::string placement;     ///< as asked for
-  std::string ran;           ///< who walked what
-  std::string handling;      ///< of buckets; empty where there are none
-  std::uint64_t bucket = 0;  ///< 0 where there are none
+  std::string placement;     ///< as requested
+  std::string ran;           ///< the actual placement
+  std::string handling;      ///< of buckets; empty if there are none
+  std::uint64_t bucket = 0;  ///< 0 if there are none
   std::string balance;
-  unsigned levels = 0;  ///< that the host walks, of `share` of a bucket, and one more of the others
+  unsigned levels = 0;  ///< levels that the host traverses for `share` of a bucket; one more for the rest
   double share = 1;
-  std::string requests;                    ///< which keys are asked for
-  std::string pages;                       ///< as asked for
-  double huge_inner = 0, huge_leaves = 0;  ///< shares that the system gave
-  std::string way;                         ///< of a write to the regular layout; empty elsewhere
-  std::uint64_t sent = 0;                  ///< bytes of inner levels that the last write sent, or the build
-  double send_seconds = 0;                 ///< of the call's, how long that took
+  std::string requests;                    ///< distribution of requests
+  std::string pages;                       ///< as requested
+  double huge_inner = 0, huge_leaves = 0;  ///< shares that the system provided
+  std::string way;                         ///< for a write to the regular layout; otherwise empty
+  std::uint64_t sent = 0;                  ///< bytes of inner levels that the last write, or the build, sent
+  double send_seconds = 0;                 ///< part of the call's time for that
   std::uint64_t range_length = 0;
   std::uint64_t inner_bytes = 0;
   std::uint64_t device_bytes = 0;
   std::optional<std::uint64_t> leaf_cache;  ///< bytes, if the device reads leaves
-  std::optional<double> tlb_misses;         ///< of a query, where one thread asks and the system counts them
+  std::optional<double> tlb_misses;         ///< per query, if one thread runs the queries and the system counts them
   unsigned repeat = 0;
 };
 
@@ -78,12 +78,12 @@ struct row {
   std::string key_type;
   std::string value_type;
   std::string distribution;
-  unsigned threads = 0;   ///< 0 on a GPU
-  unsigned pipeline = 0;  ///< queries that a CPU thread has under way at once; 0: as many as the library takes
-  std::string plan;       ///< empty where there is nothing to plan
+  unsigned threads = 0;   ///< 0 for a GPU
+  unsigned pipeline = 0;  ///< concurrent queries per CPU thread; 0 means the library's choice
+  std::string plan;       ///< empty if there is nothing to plan
   std::string aggregates;
-  std::string location;              ///< of queries and answers: "host" or "device"
-  std::uint64_t range_elements = 0;  ///< in all ranges together
+  std::string location;              ///< of queries and results: "host" or "device"
+  std::uint64_t range_elements = 0;  ///< total of all ranges
   double seconds = 0;
   double rate = 0;  ///< queries or operations per second; keys per second for build and visit
   double bytes_per_key = 0;
@@ -92,7 +92,7 @@ struct row {
   std::optional<radix_columns> radix;
   std::optional<hybrid_columns> hybrid;
   std::vector<peer_result> peers;
-  std::vector<std::string> inapplicable_peers;  ///< asked for, but without this operation
+  std::vector<std::string> inapplicable_peers;  ///< requested, but without this operation
   std::vector<std::string> notes;
 };
 
@@ -100,7 +100,7 @@ struct report {
   machine dev;
   std::string command;
   std::string date;
-  double copy_bandwidth = 0;  ///< bytes per second, read + written, on the device measured
+  double copy_bandwidth = 0;  ///< bytes per second, read + written, on the measured device
   std::uint64_t seed = 0;
   unsigned repeat = 0;
   std::vector<row> rows;
@@ -110,9 +110,9 @@ void write_table(const report& result, std::ostream& out);
 void write_json(const report& result, std::ostream& out);
 void write_csv(const report& result, std::ostream& out);
 
-/// 38.1 G/s, 2.4 M/s
+/// Formats as 38.1 G/s, 2.4 M/s.
 [[nodiscard]] std::string rate_text(double per_second);
-/// 2^24 where it is a power of two above a thousand, else the number
+/// Formats a power of two above a thousand as 2^24, other numbers in decimal.
 [[nodiscard]] std::string size_text(std::uint64_t n);
 [[nodiscard]] std::string seconds_text(double seconds);
 [[nodiscard]] std::string ratio_text(double ratio);

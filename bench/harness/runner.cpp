@@ -1,5 +1,6 @@
-// runner.cpp - the axes: one set of data per (key type or length, distribution, size), one index per thread count, one
-// row per (operation, number of queries), and for the other trees per shape, batch, path of writes, way of asking.
+// runner.cpp - iterates over the axes: one data set per (key type or length, distribution, size), one index per thread
+// count, one row per (operation, number of queries), and for the other trees per shape, batch, write path and query
+// mode.
 #include "bench/harness/runner.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ device choose_device(const options& what) {
     return device::cuda();
   } catch (const error& e) {
     std::string reason = e.what();
-    const std::string advice = "device::cpu()";  // the library speaks to programmers
+    const std::string advice = "device::cpu()";  // the library's advice is for programs
     if (const auto at = reason.find(advice); at != std::string::npos) reason.replace(at, advice.size(), "--device cpu");
     throw bad_arguments(fmt::format("--device gpu: {}", reason));
   }
@@ -37,7 +38,7 @@ device choose_device(const options& what) {
 
 namespace {
 
-/// Sizes of an operation's batches: one where the keys or --batch decide.
+/// Returns the batch sizes of an operation: one if the keys or --batch determine it.
 std::vector<std::uint64_t> sizes_of(operation op, const options& what) {
   const bool batch_given = what.index == index_kind::radix ? !what.radix.batches.empty() : what.blink.batch.has_value();
   const bool once = takes_no_queries(op) || op == operation::insert_empty || (takes_batch(op) && batch_given);
@@ -57,7 +58,7 @@ std::uint64_t number_of(std::uint64_t queries, std::uint64_t keys) {
   return std::clamp<std::uint64_t>(16 * keys, std::uint64_t{1} << 14, std::uint64_t{1} << 22);
 }
 
-/// Of the progress bar.
+/// Counts the rows for the progress bar.
 std::size_t count_rows(const options& what, const std::vector<device>& devices) {
   if (!what.blink.batch_distributions.empty()) {
     return what.blink.batch_distributions.size() * what.blink.batches.size() * what.keys.size() *
@@ -106,7 +107,7 @@ class bench_run {
     return what_.value_type.value_or(bytes_of(key) == 4 ? scalar_kind::u32 : scalar_kind::u64);
   }
 
-  /// Before data are made that nothing could be measured with.
+  /// Checks the shapes before data are generated that could not be measured.
   void require_shapes() const {
     for (const auto key : what_.key_types) {
       for (const auto& shape : what_.blink.shapes) {
@@ -159,7 +160,7 @@ class bench_run {
     const blink_data data = make_hybrid_data(spec, fresh_for(spec.keys));
     for (std::size_t t = 0; t < what_.threads.size(); ++t) {
       bar_->say("preparing " + about_);
-      // A GPU stands beside hosts of every number of threads.
+      // A GPU is combined with every number of host threads.
       const device& dev = devices_[std::min(t, devices_.size() - 1)];
       hybrid_measurement m(what_, data, dev, static_cast<unsigned>(what_.threads[t]));
       for_each_batch(spec.keys, [&](operation op, std::uint64_t queries) {
@@ -168,14 +169,15 @@ class bench_run {
     }
   }
 
-  /// One data set of byte strings, with the maps that stand beside its trees.
+  /// A data set of byte strings, with the maps that are compared with its trees.
   struct string_set {
     byte_spec spec;
     std::uint64_t keys = 0;
     std::vector<std::string> wanted = {};
     std::unique_ptr<const radix_data> data = nullptr;
     std::optional<string_maps> maps = {};
-    /// Roughly, while it is measured: the text of a key, its value and offset; a map's node with its own copy.
+    /// Estimates the memory during the measurement: the text of a key, its value and offset, and a map node with its
+    /// own copy.
     [[nodiscard]] double bytes() const {
       const double text = spec.key_length == 0 ? 64 : spec.key_length;
       return static_cast<double>(keys) * (text + 16 + static_cast<double>(wanted.size()) * (text + 100));
@@ -189,7 +191,7 @@ class bench_run {
         sets.push_back({spec, n, radix_peers::maps_wanted(what_, devices_.front().kind(), n)});
       }
     }
-    // As many at a time as fit into a part of memory; one where there is nothing to fill.
+    // As many sets are processed together as fit a part of the memory; one if there are no maps to fill.
     const double room = static_cast<double>(result_.dev.memory) / 4;
     for (auto first = sets.begin(); first != sets.end();) {
       auto last = first;
@@ -212,7 +214,7 @@ class bench_run {
     run_parallel(tasks_of(sets, &string_maps::freeing), cores());
     for (auto& set : sets) set.data.reset();
   }
-  /// Those of the largest sets first, as they take longest.
+  /// Tasks of the largest sets are first, since they take longest.
   static tasks tasks_of(std::span<string_set> sets, tasks (string_maps::*what)()) {
     std::vector<string_set*> order;
     for (auto& set : sets) order.push_back(&set);

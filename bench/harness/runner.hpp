@@ -1,4 +1,4 @@
-// runner.hpp - runs what `espalier bench` was asked for.
+// runner.hpp - runs `espalier bench`.
 #pragma once
 
 #include "bench/harness/options.hpp"
@@ -6,13 +6,13 @@
 
 namespace espalier::bench {
 
-/// Where --device leads. Throws bad_arguments if there is no GPU.
+/// Returns the device of --device. Throws bad_arguments if there is no GPU.
 [[nodiscard]] device choose_device(const options& what);
 
-/// Throws bad_arguments if the device is not there, wrong_answer if an answer is wrong.
+/// Throws bad_arguments if the device does not exist, wrong_answer if a result is wrong.
 [[nodiscard]] report run_benchmarks(const options& what);
 
-/// Without rows: where, when and by which command.
+/// Returns a report without rows: machine, time and command.
 [[nodiscard]] report begin_report(const options& what);
 
 }  // namespace espalier::bench

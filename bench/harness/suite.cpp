@@ -47,7 +47,7 @@ std::vector<std::string> chosen_parts(const suite_options& what, const std::vect
 
 std::vector<device_choice> suite_devices(const options& base) {
   std::vector<device_choice> devices{device_choice::cpu};
-  // A GPU that is not there is refused now, not after hours of the CPU's figures.
+  // A missing GPU is refused now and not after hours of CPU measurements.
   if (choose_device(base).kind() == device_kind::cuda) devices.push_back(device_choice::gpu);
   return devices;
 }
@@ -86,7 +86,7 @@ void suite_folder::save_results(const std::string& name, device_choice dev, cons
   const std::string file = fmt::format("{}-{}.json", name, dev == device_choice::gpu ? "gpu" : "cpu");
   const auto measured = part.reports.find(dev);
   if (measured == part.reports.end()) {
-    // Those of an earlier run would not be what the tables show.
+    // Files of an earlier run would not match the tables.
     std::filesystem::remove(std::filesystem::path(folder_) / file);
     return;
   }
@@ -100,7 +100,7 @@ void suite_folder::save(const std::string& name, const suite_part& part) const {
   for (const auto& [file, text] : part.plots) write_and_name(file, text);
   write_and_name(part_file(name), part.tables);
   write_and_name("tables.md", tables());
-  out_.flush();  // who waits sees what is there
+  out_.flush();  // shows partial results immediately
 }
 
 std::string suite_folder::tables() const {

@@ -15,8 +15,8 @@ namespace {
 constexpr double least_width = 860, height = 460;
 constexpr double left = 78, right = 620, top = 48, bottom = 400;
 
-/// Colours that stay apart for colour-blind readers (Okabe and Ito), on white and on near-black; series are told apart
-/// by their markers and dashes too. Series beyond the last one begin again, with other markers.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito), on white and on near-black; series also differ in
+/// markers and dashes. Further series reuse the colours with other markers.
 struct style {
   const char* light;
   const char* dark;
@@ -47,7 +47,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// Wide enough for the longest name beside the plot, at what letters of 13 pixels take on average and a little more.
+/// Wide enough for the longest name next to the plot, estimated from the average width of 13-pixel letters.
 double width_of(const svg_plot& plot) {
   std::size_t longest = 0;
   for (const auto& s : plot.series) longest = std::max(longest, s.name.size());
@@ -58,7 +58,7 @@ bool drawable(const std::pair<double, double>& p) {
   return p.first > 0 && p.second > 0 && std::isfinite(p.first) && std::isfinite(p.second);
 }
 
-/// Whole exponents that enclose all points.
+/// Integer exponents that enclose all points.
 struct axes {
   double x_low = std::numeric_limits<double>::max(), x_high = std::numeric_limits<double>::lowest();
   double y_low = x_low, y_high = x_high;
@@ -88,7 +88,7 @@ struct axes {
   }
 };
 
-/// 10 G, 1 M, 0.1: a power of ten as people read it.
+/// Formats a power of ten as 10 G, 1 M or 0.1.
 std::string power_of_ten(double exponent) {
   static constexpr std::array<const char*, 5> units{"", " k", " M", " G", " T"};
   if (exponent < 0 || exponent >= 15) return fmt::format("{:g}", std::pow(10.0, exponent));

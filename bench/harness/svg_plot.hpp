@@ -1,5 +1,5 @@
-// svg_plot.hpp - plots as SVG: lines over x by powers of two, or marks over named places; y by powers of ten; readable
-// in light and dark and without colour.
+// svg_plot.hpp - plots as SVG: lines over a power-of-two x axis, or marks over named positions; y is a power-of-ten
+// axis. Plots are readable in light and dark mode and without colour.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct svg_plot {
   std::string x_label;
   std::string y_label;
   std::vector<svg_series> series;
-  std::vector<std::string> places = {};  ///< if not empty: names of x = 1, 2, ...
+  std::vector<std::string> places = {};  ///< if not empty, names of x = 1, 2, ...
 };
 
-/// A whole SVG document. Points that are not positive and finite are left out.
+/// Returns a whole SVG document. Points that are not positive and finite are omitted.
 [[nodiscard]] std::string to_svg(const svg_plot& plot);
 
 }  // namespace espalier::bench

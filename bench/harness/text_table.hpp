@@ -1,4 +1,4 @@
-// string_dictionary.hpp - cells in columns; the first column is left-aligned, numbers and the rest right-aligned.
+// text_table.hpp - prints cells in columns; the first column is left-aligned, numbers and the rest right-aligned.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace espalier::bench {
 
-class string_dictionary {
+class text_table {
  public:
-  explicit string_dictionary(std::vector<std::string> header) : header_(std::move(header)) {}
+  explicit text_table(std::vector<std::string> header) : header_(std::move(header)) {}
   void add_column(std::string title) { header_.push_back(std::move(title)); }
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  /// Columns that are empty in every row are left out.
+  /// Columns that are empty in every row are omitted.
   [[nodiscard]] std::string text() const {
     const auto widths = column_widths();
     std::string rule;

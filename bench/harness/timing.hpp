@@ -1,4 +1,4 @@
-// timing.hpp - seconds of one run: median of repeats, each long enough for the clock.
+// timing.hpp - the time of one run: the median of repetitions, each long enough for the clock.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ class stopwatch {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Shortest time one measurement may take; shorter work is repeated back to back.
+/// The minimum duration of one measurement; shorter work is repeated back to back.
 inline constexpr double shortest_timing = 0.005;
 
-/// `run(k)` does the work k times and returns when all is done. The caller has warmed up.
+/// `run(k)` performs the work k times and returns when all is done. The caller has warmed up.
 template <class Run>
 [[nodiscard]] double median_seconds(unsigned repeat, Run&& run) {
-  // The count comes from a run of several, as a single one is mostly the wait at its end when work is short.
+  // The count is derived from several runs, since a single short run is dominated by the wait at its end.
   std::size_t inner = 1;
   std::vector<double> seconds;
   for (;;) {
@@ -51,10 +51,10 @@ template <class Run>
   return median(std::move(seconds));
 }
 
-/// A run of so many seconds is hardly shorter when it is repeated.
+/// A run of this many seconds is hardly faster when it is repeated.
 inline constexpr double long_timing = 0.25;
 
-/// The same, where one run has been made, whose answers were checked and which took `first` seconds: a long one counts.
+/// The same after a first run, whose results were checked and which took `first` seconds; a long first run counts.
 template <class Run>
 [[nodiscard]] double median_seconds_after(double first, unsigned repeat, Run&& run) {
   if (first < long_timing) return median_seconds(repeat, run);
@@ -67,7 +67,7 @@ template <class Run>
   return median(std::move(seconds));
 }
 
-/// Of runs that need something made before, which takes far longer: as many as fit into this, at least one.
+/// For runs with an expensive untimed setup: as many runs as fit this time, at least one.
 inline constexpr double most_seconds_of_runs = 10;
 
 /// `run()` returns its seconds.

@@ -13,7 +13,7 @@
 namespace espalier::bench {
 namespace {
 
-constexpr unsigned traced_key_length = 8;  ///< bytes: traces know 64-bit numbers
+constexpr unsigned traced_key_length = 8;  ///< bytes, since traces support 64-bit numbers
 
 std::uint64_t traced_keys(const options& what) { return std::min(what.keys.front(), most_traced_keys); }
 data_spec numbers_of(const options& what) {
@@ -42,7 +42,7 @@ void describe_blink(const options& what, traced_work& work) {
       to_string(shape.protocol), to_string(shape.inner), shape.slots);
 }
 
-/// Its part in host memory, which is walked by threads of the CPU.
+/// Its part in host memory, which CPU threads traverse.
 void describe_hybrid(const options& what, traced_work& work) {
   if (what.hybrid.layouts.front() == hybrid_layout::regular) work.tree.protocol = "link";
   work.dev = device::cpu();

@@ -1,4 +1,4 @@
-// visit_timing.hpp - how every visit of all elements is measured, whoever visits: an index or a peer.
+// visit_timing.hpp - the measurement of visits of all elements, by an index or by a peer.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 namespace espalier::bench {
 
-/// Seconds of one visit(), which returns a checksum and must return the right one.
+/// Returns the seconds of one visit(), which must return the expected checksum.
 template <class Visit>
 [[nodiscard]] double seconds_of_visit(std::string_view who, std::uint64_t right, unsigned repeat, const Visit& visit) {
   if (const std::uint64_t checksum = visit(); checksum != right) {

@@ -1,7 +1,7 @@
-// gpu_visit.hpp - visiting an index on a GPU: the types and shapes that bench/index/gpu_visit.cu is compiled for.
+// gpu_visit.hpp - visits of an index on a GPU: the types and shapes that bench/index/gpu_visit.cu is compiled for.
 //
-// A reduction kernel for each costs nvcc seconds; these cover both widths, integers and floats, and every B-link tree
-// of u32 and u64 keys whose nodes differ: a visit reads leaves, whatever protocol writes them.
+// A reduction kernel per combination costs nvcc seconds. These cover both widths, integers and floats, and every B-link
+// tree of u32 and u64 keys with different nodes: a visit reads leaves, whatever protocol writes them.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace espalier::bench {
 template <class Key, class Value, class Policy>
 [[nodiscard]] std::uint64_t visit_on_gpu(const blink_tree<Key, Value, Policy>& tree);
 
-/// Whether that is compiled; values are held by size, not by type.
+/// Returns whether the combination is compiled; values are represented by size, not by type.
 template <class Key, class Value, class Policy>
 [[nodiscard]] constexpr bool visits_on_gpu() {
   if (!std::is_same_v<Value, word_of<Key>> || Policy::protocol != protocol::blink ||

@@ -11,7 +11,7 @@ std::optional<double> least_memory_traffic(operation op, const row& r, scalar_ki
   const double n = static_cast<double>(r.keys), q = static_cast<double>(r.queries);
   switch (op) {
     case operation::build:
-      return 2 * n * (key + value);  // pairs in, index out
+      return 2 * n * (key + value);  // reads the pairs and writes the index
     case operation::visit:
       return n * (key + value);
     case operation::range:
@@ -22,7 +22,7 @@ std::optional<double> least_memory_traffic(operation op, const row& r, scalar_ki
     case operation::find_after_insert:
     case operation::contains:
     case operation::lower_bound: {
-      // One 32-byte sector of keys per query, and one of values for find; never more than all lines.
+      // One 32-byte sector of keys per query, and one of values for find; at most all lines.
       const bool values = op != operation::contains && op != operation::lower_bound && value > 0;
       const double answer = op == operation::lower_bound ? 8 : values ? value + 1 : 1;
       return q * (key + answer) + std::min(q * (values ? 64 : 32), static_cast<double>(leaf_bytes));

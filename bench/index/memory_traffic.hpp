@@ -1,4 +1,4 @@
-// memory_traffic.hpp - the least memory traffic an operation can do with, for its share of the copy bandwidth.
+// memory_traffic.hpp - the minimum memory traffic of an operation, to compute its share of the copy bandwidth.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace espalier::bench {
 
-/// `leaf_bytes`: all leaves with their keys and values.
+/// `leaf_bytes` is the size of all leaves with their keys and values.
 [[nodiscard]] std::optional<double> least_memory_traffic(operation op, const row& r, scalar_kind key, scalar_kind value,
                                                          std::size_t leaf_bytes);
 

@@ -1,4 +1,4 @@
-// ordered_queries.hpp - questions that every untyped index in key order has calls for: neighbours, counts, sums.
+// ordered_queries.hpp - queries that every untyped ordered index supports: neighbours, counts, sums.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace espalier::bench {
 
-/// lower-bound, successor, predecessor, count, sum, min, max, avg; `how` is what the index wants to know besides.
+/// Runs lower-bound, successor, predecessor, count, sum, min, max or avg; `how` are further arguments of the index.
 template <class Index, class... How>
 void ask_in_order(const Index& tree, operation op, const request& r, const How&... how) {
   using espalier::detail::aggregate_op;

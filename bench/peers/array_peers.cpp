@@ -1,4 +1,4 @@
-// array_peers.cpp - binary search over sorted arrays, scans without an index, sorting and adding up pairs.
+// array_peers.cpp - binary search over sorted arrays, scans without an index, sorting and summing pairs.
 #include "bench/peers/array_peers.hpp"
 
 #include <tbb/parallel_reduce.h>
@@ -25,7 +25,7 @@ void copy_scalars(const column& from, std::uint64_t first, std::uint64_t last, v
               (last - first) * bytes);
 }
 
-/// std::lower_bound over the sorted keys; values in a second array.
+/// std::lower_bound over the sorted keys; values are in a second array.
 template <class Key>
 class binary_search_peer final : public peer {
  public:
@@ -106,7 +106,7 @@ class binary_search_peer final : public peer {
   worker_threads threads_;
 };
 
-/// What a program without an index does: each query reads all keys.
+/// A program without an index: each query reads all keys.
 template <class Key>
 class scan_peer final : public peer {
  public:
@@ -148,7 +148,7 @@ class scan_peer final : public peer {
   worker_threads threads_;
 };
 
-/// Pairs in one array, as a program without an index keeps them; keys as words (for sorting: order-preserving ones).
+/// Pairs in one array, as in a program without an index; keys are words (for sorting: order-preserving ones).
 template <class Word, class Raw>
 struct pair_of {
   Word key;

@@ -1,4 +1,4 @@
-// array_peers.hpp - peers that work on plain arrays on a CPU: binary search, scans, sorting, adding up.
+// array_peers.hpp - peers that work on plain arrays on a CPU: binary search, scans, sorting, summing.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace espalier::bench {
 
-/// lower-bound, vector-scan, tbb-sort or reduce.
+/// `name` is lower-bound, vector-scan, tbb-sort or reduce.
 [[nodiscard]] std::unique_ptr<peer> make_array_peer(std::string_view name, const workload& data, unsigned threads);
 
 }  // namespace espalier::bench

@@ -17,7 +17,7 @@ void note(std::vector<row>& rows, const std::string& text) {
   for (auto& r : rows) r.notes.push_back(text);
 }
 
-/// Uninitialised columns like these, cut to the first queries.
+/// Returns uninitialised columns like these, for the first queries.
 answers columns_like(operation op, const answers& expected, std::size_t queries, std::uint64_t elements) {
   answers out;
   for (std::size_t c = 0; c < expected.size(); ++c) {
@@ -64,7 +64,8 @@ void blink_peers::add_each(operation op, std::uint64_t work, bool one_thread, st
     for (auto& r : rows) {
       const double ours = work == 0 ? 0 : r.seconds / static_cast<double>(work);
       r.peers.push_back({name, t.seconds, t.work, ours > 0 ? per_unit / ours : 0});
-      // The ratio must not hide that a map is written by one thread, whatever the index uses.
+      // The note states that a map is written by one thread, however many the index uses, since the ratio does not show
+      // it.
       if (one_thread && r.threads > 1) {
         r.notes.push_back(
             fmt::format("{}: runs writes and mixed batches in one thread, the index uses {}", name, r.threads));
@@ -116,7 +117,7 @@ void blink_peers::add_visit(std::vector<row>& rows) const {
   if (std::none_of(rows.begin(), rows.end(), [](const row& r) { return r.seconds > 0; })) return;
   for (const auto& name : what_.peers) {
     if (!applies(operation::visit, name, rows)) continue;
-    // Keys are all different, so that the static tree's multimaps hold what maps do.
+    // Keys are distinct, so the multimaps of the static tree's peers hold the same content as maps.
     const auto by = gpu ? make_gpu_peer(name, elements, device_) : make_cpu_peer(name, elements, device_.threads());
     if (by == nullptr) {
       note(rows, fmt::format("{}: skipped, not compiled for {}/{}", name, rows[0].key_type, rows[0].value_type));

@@ -1,5 +1,5 @@
-// blink_peers.hpp - std::map and absl::btree_map doing what the B-link tree did, and an array that is visited as it
-// was, checked alike and timed once for all kinds of tree that were measured on the same data.
+// blink_peers.hpp - std::map and absl::btree_map with the work of the B-link tree, and an array for visits. They are
+// checked in the same way and timed once for all kinds of tree that were measured on the same data.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class blink_peers {
   blink_peers(const options& what, const blink_data& data, device dev)
       : what_(what), data_(data), device_(std::move(dev)) {}
 
-  /// Each adds one result per peer to every row.
+  /// Each function adds one result per peer to every row.
   void add_build(std::vector<row>& rows) const;
   void add_questions(operation op, const workload& elements, const query_view& queries, const answers& expected,
                      std::vector<row>& rows) const;
@@ -29,7 +29,7 @@ class blink_peers {
   void add_script(operation op, const blink_script& script, std::vector<row>& rows) const;
 
  private:
-  /// Seconds of one run, and for how much work.
+  /// The seconds of one run, and its amount of work.
   struct timing {
     double seconds = 0;
     std::uint64_t work = 0;

@@ -1,4 +1,4 @@
-// cpu_peer.hpp - what the peers on a CPU share: threads and limits of a sample.
+// cpu_peer.hpp - code that the peers on a CPU share: threads and sample limits.
 #pragma once
 
 #include <tbb/blocked_range.h>
@@ -13,10 +13,10 @@
 
 namespace espalier::bench {
 
-/// Point queries a peer answers at most: enough for its rate, as queries are drawn independently.
+/// The maximum number of point queries of a peer, enough for its rate, as queries are drawn independently.
 inline constexpr std::size_t most_peer_queries = std::size_t{1} << 22;
 
-/// Runs f(first, last) over pieces of [0, n): in the calling thread if there is one thread, else on that many.
+/// Runs f(first, last) over pieces of [0, n): in the calling thread if there is one thread, otherwise on that many.
 class worker_threads {
  public:
   explicit worker_threads(unsigned threads) : arena_(static_cast<int>(std::max(threads, 1u))), threads_(threads) {}
@@ -40,7 +40,7 @@ class worker_threads {
   unsigned threads_;
 };
 
-/// At most `elements` elements over all queries of the sample, and at least one query.
+/// Limits the sample to `elements` elements over all queries, and at least one query.
 [[nodiscard]] inline std::size_t limited_sample(std::size_t queries, double mean_length, double elements) {
   const double most = std::max(1.0, elements / std::max(mean_length, 1.0));
   return std::min(queries, static_cast<std::size_t>(std::min(most, 1e18)));

@@ -13,7 +13,7 @@
 
 namespace espalier::bench {
 
-/// Map has `std::uint64_t* find(std::string_view)`, null if the key is not there.
+/// Map has `std::uint64_t* find(std::string_view)`, which returns null if the key does not exist.
 template <class Map>
 class cpu_string_peer final : public string_peer {
  public:

@@ -1,4 +1,4 @@
-// fixed_table.cpp - see fixed_table.hpp: the peer on CPU threads.
+// fixed_table.cpp - the peer of fixed_table.hpp on CPU threads.
 #include "bench/peers/fixed_table.hpp"
 
 #include <vector>
@@ -53,7 +53,7 @@ class cpu_fixed_table_peer final : public string_peer {
     });
     for_each(fixed_table::raise_entry{links_.data(), table_.data(), slots_.data()});
     for_each(fixed_table::write_if_highest{view_, links_.data(), table_.data(), slots_.data(), values, done});
-    // Only what was used: clearing all 8 MB would be most of the time of a small batch.
+    // Clears only the used entries: clearing all 8 MB would dominate the time of a small batch.
     for_each([&](std::size_t i) {
       if (!links_[i].is_nothing()) atomic_word_ref{table_.data() + slots_[i]}.store_relaxed(fixed_table::empty);
     });

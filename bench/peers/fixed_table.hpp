@@ -1,10 +1,10 @@
-// fixed_table.hpp - how the CuART paper settles which of several updates of a key in a batch wins, for a peer that has
-// our tree and this rule instead of our own: an open-addressing table from leaves to the highest element of the batch,
-// of 1 Mi entries whatever the batch. First every element raises the entry of its leaf, then those that find themselves
-// there write.
+// fixed_table.hpp - the CuART paper's rule for which of several updates of a key in a batch wins, for a peer that
+// combines our tree with it: an open-addressing table from leaves to the highest element of the batch, with 1 Mi
+// entries for any batch size. First every element raises the entry of its leaf, then the elements that match their
+// entry write.
 //
-// An entry is a leaf's link in the upper half and the element in the lower; all ones, the link to nothing, is an empty
-// one. The table is empty between batches. It takes as many different leaves as it has entries, slowly when it is
+// An entry has the link of a leaf in the upper half and the element in the lower; all ones, the null link, is an empty
+// entry. The table is empty between batches. It holds as many distinct leaves as it has entries, slowly when it is
 // nearly full.
 #pragma once
 
@@ -31,7 +31,7 @@ ESPALIER_INLINE std::uint64_t entry_of(radix_link l, std::size_t i) { return std
 struct raise_entry {
   const radix_link* links;
   std::uint64_t* table;
-  std::uint32_t* slots;  ///< where the entry of each element is
+  std::uint32_t* slots;  ///< position of each element's entry
   ESPALIER_HD void operator()(std::size_t i) const {
     const radix_link l = links[i];
     if (l.is_nothing()) return;
@@ -64,14 +64,14 @@ struct write_if_highest {
   }
 };
 
-/// A tree of the data, in the memory of its device.
+/// Builds a tree of the data in the memory of its device.
 [[nodiscard]] std::unique_ptr<espalier::detail::radix_index> make_tree(const radix_data& data, const device& dev);
 [[nodiscard]] inline radix_view<8> view_of(const espalier::detail::radix_index& tree) {
   radix_view<8> view;
   tree.view(&view);
   return view;
 }
-/// Whether a batch of so many elements is sure to find room in the table.
+/// Returns whether a batch of that many elements certainly fits the table.
 [[nodiscard]] inline bool has_room(const espalier::detail::radix_index& tree, std::uint64_t elements) {
   return elements <= entries || tree.stats().size <= entries;
 }

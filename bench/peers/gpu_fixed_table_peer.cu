@@ -39,7 +39,7 @@ class gpu_fixed_table_peer final : public string_peer {
   }
   [[nodiscard]] bool last_wins() const override { return true; }
   [[nodiscard]] bool takes(std::uint64_t elements) const override { return fixed_table::has_room(*tree_, elements); }
-  /// One table: batches of different streams must not meet.
+  /// There is one table, so batches of different streams must not overlap.
   void update(const espalier::detail::byte_keys& keys, const std::uint64_t* values, std::uint8_t* done,
               const stream& order) override {
     const staged_strings in(device_, order, keys);

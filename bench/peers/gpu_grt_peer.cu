@@ -1,4 +1,4 @@
-// gpu_grt_peer.cu - the packed radix tree of grt_image.hpp on a GPU: one thread per query, as GRT does.
+// gpu_grt_peer.cu - the packed radix tree of grt_image.hpp on a GPU: one thread per query, as in GRT.
 #include <memory>
 
 #include "bench/peers/gpu_staged.cuh"
@@ -33,7 +33,7 @@ struct update_one {
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint64_t leaf = image == nullptr ? grt::nowhere : grt::find_leaf(image, keys[i]);
     const bool hit = leaf != grt::nowhere;
-    // A store of eight aligned bytes is one: of equal keys some value stays whole.
+    // An aligned 8-byte store is atomic, so for equal keys one of the values remains intact.
     if (hit) *reinterpret_cast<volatile std::uint64_t*>(image + leaf + 8) = values[i];
     done[i] = hit ? 1 : 0;
   }

@@ -1,4 +1,4 @@
-// gpu_peer.cpp - picks a peer on the GPU; without CUDA there is none.
+// gpu_peer.cpp - selects a peer on the GPU; without CUDA there is none.
 #include "bench/peers/gpu_peer_kinds.hpp"
 
 namespace espalier::bench {

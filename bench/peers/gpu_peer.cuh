@@ -1,4 +1,4 @@
-// gpu_peer.cuh - what the peers on a GPU share.
+// gpu_peer.cuh - code that the peers on a GPU share.
 #pragma once
 
 #include <cuda_runtime.h>

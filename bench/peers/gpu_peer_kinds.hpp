@@ -1,4 +1,5 @@
-// gpu_peer_kinds.hpp - makers of the peers on a GPU, one .cu file each; null where the types are not compiled in.
+// gpu_peer_kinds.hpp - factories of the peers on a GPU, one .cu file each; they return null if the types are not
+// compiled in.
 #pragma once
 
 #include <memory>

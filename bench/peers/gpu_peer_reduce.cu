@@ -1,6 +1,6 @@
-// gpu_peer_reduce.cu - a plain reduction over an array of the same pairs: the floor of visiting all elements.
+// gpu_peer_reduce.cu - a plain reduction over an array of the same pairs, the lower bound of visiting all elements.
 //
-// Like reduce() over an index it hands its result to the host, so both pay for one copy and one wait.
+// Like reduce() over an index, it returns its result to the host, so both include one copy and one wait.
 #include <cub/device/device_reduce.cuh>
 
 #include <cstdint>

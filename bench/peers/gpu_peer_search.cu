@@ -29,7 +29,7 @@ __global__ void subtract(const std::uint32_t* first, const std::uint32_t* last, 
   if (i < n) counts[i] = last[i] - first[i];
 }
 
-/// Ranks between the two steps have 32 bits, the least traffic; hence fewer than 2^32 keys.
+/// Ranks between the two steps have 32 bits for the least traffic, so there are fewer than 2^32 keys.
 template <class Key>
 class search_peer final : public peer {
  public:

@@ -1,7 +1,8 @@
-// gpu_peer_sort.cu - cub::DeviceRadixSort::SortPairs on the same pairs: the floor of every build from unsorted data.
+// gpu_peer_sort.cu - cub::DeviceRadixSort::SortPairs on the same pairs, the lower bound of every build from unsorted
+// data.
 //
-// Keys are sorted as the unsigned words of their bits, which costs CUB the same as their own type; compiled for pairs
-// of one width, since each instantiation takes nvcc most of a minute.
+// Keys are sorted as the unsigned words of their bits, which costs CUB the same as their own type. It is compiled for
+// pairs of one width, since each instantiation takes nvcc most of a minute.
 #include <cub/device/device_radix_sort.cuh>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// gpu_staged.cuh - batches of a caller in the GPU's memory, for peers: from the host's they are copied in stream order,
-// as the library does.
+// gpu_staged.cuh - batches of a caller in the GPU's memory, for peers. Those in host memory are copied in stream order,
+// as in the library.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace espalier::bench {
 
-/// Used where it is if the GPU can read it.
+/// The batch is used in place if the GPU can read it.
 class staged {
  public:
   staged(const device& dev, const stream& order, const void* p, std::size_t bytes)

@@ -13,7 +13,7 @@
 namespace espalier::bench {
 namespace {
 
-/// Subtrees with more keys are written by many threads.
+/// Subtrees with more keys are written by several threads.
 constexpr std::uint64_t much = std::uint64_t{1} << 14;
 
 std::size_t leaf_bytes(std::string_view key) { return grt::header_bytes + (key.size() + 7) / 8 * 8; }
@@ -24,12 +24,12 @@ grt::kind kind_for(std::size_t children) {
   return children <= 48 ? grt::node_48 : grt::node_256;
 }
 
-/// Keys of ranks [first, last) with the same bytes before `depth`, and where they part.
+/// The keys of ranks [first, last) with equal bytes before `depth`, and the position where they diverge.
 class packer {
  public:
   packer(const radix_data& data, const sorted_strings& sorted) : data_(data), sorted_(sorted) {}
 
-  /// Of the subtree.
+  /// Returns the size of the subtree.
   [[nodiscard]] std::size_t bytes_of(std::uint64_t first, std::uint64_t last) const {
     if (last - first == 1) return leaf_bytes(sorted_[first]);
     const std::vector<std::uint64_t> cuts = children(first, last, parting(first, last));
@@ -37,7 +37,7 @@ class packer {
     for (const std::size_t bytes : sizes(cuts)) total += bytes;
     return total;
   }
-  /// Writes the subtree at `offset` and returns where it ends.
+  /// Writes the subtree at `offset` and returns its end.
   std::uint64_t write(std::uint64_t first, std::uint64_t last, std::size_t depth, std::uint64_t offset,
                       std::uint8_t* image) const {
     if (last - first == 1) return write_leaf(first, offset, image);
@@ -76,12 +76,12 @@ class packer {
     const std::string_view a = sorted_[first], b = sorted_[last - 1];
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   }
-  /// Where each child's keys begin, and `last`.
+  /// Returns the first rank of each child, and `last`.
   [[nodiscard]] std::vector<std::uint64_t> children(std::uint64_t first, std::uint64_t last, std::size_t at) const {
     std::vector<std::uint64_t> cuts{first};
     while (cuts.back() != last) {
       const std::uint8_t byte = byte_at(cuts.back(), at);
-      std::uint64_t low = cuts.back() + 1, step = 1;  // gallops: most children of deep nodes are single leaves
+      std::uint64_t low = cuts.back() + 1, step = 1;  // gallops: most children of deep nodes are leaves
       while (low < last && byte_at(low, at) == byte) {
         low = std::min(low + step, last);
         step *= 2;
@@ -111,7 +111,7 @@ class packer {
     const auto length = static_cast<std::uint32_t>(path.size());
     std::memset(node, 0, grt::node_bytes[kind]);
     node[0] = kind;
-    node[1] = static_cast<std::uint8_t>(children);  // of 256: 0, and nobody asks
+    node[1] = static_cast<std::uint8_t>(children);  // 0 for 256 children; not used then
     std::memcpy(node + 4, &length, 4);
     std::memcpy(node + 8, path.data(), std::min(length, grt::stored_path));
   }
@@ -150,7 +150,7 @@ grt_image::grt_image(const radix_data& data) {
   const sorted_strings& sorted = data.sorted();
   if (sorted.size() == 0) return;
   const packer pack(data, sorted);
-  // Not cleared here: who writes a node does it, which are many threads.
+  // It is not cleared here; the threads that write a node clear it.
   words_ = column(scalar_kind::u64, pack.bytes_of(0, sorted.size()) / 8);
   pack.write(0, sorted.size(), 0, 0, reinterpret_cast<std::uint8_t*>(words_.data()));
 }

@@ -1,16 +1,16 @@
-// grt_image.hpp - a radix tree of the kind that GPUs had before (GRT, as the CuART paper describes it), as a peer, on
-// CPU and GPU: all nodes and leaves in one buffer, packed in the order of a walk through the tree, and named by byte
-// offsets. What kind of node it is stands in its header, so the header must come before the next read can be made; keys
-// are compared byte by byte. Read-only but for values.
+// grt_image.hpp - a radix tree like GRT, the earlier radix tree for GPUs, as the CuART paper describes it, as a peer on
+// CPU and GPU. All nodes and leaves are in one buffer, packed in traversal order and referenced by byte offsets. The
+// kind of a node is in its header, so the header has to be loaded before the next read can be issued; keys are compared
+// byte by byte. The tree is read-only except for values.
 //
-// GRT's own code was not at hand: this is written from that description, with the sizes and places of ART with 8-byte
-// links. Everything is aligned to 8 bytes, since a GPU cannot load otherwise.
+// GRT's own code was not available. This was written from that description, with the sizes and offsets of ART with
+// 8-byte links. Everything is aligned to 8 bytes, as GPU loads require.
 //
 //   header     kind, children, 2 unused, u32 length of the path, its first 8 bytes
 //   node 4     4 keys, 4 unused, 4 links      node 16   16 keys, 16 links
 //   node 48    256 slots, 48 links            node 256  256 links, 0 for none
 //   leaf       kind, 3 unused, u32 length of the key, u64 value, the key
-// No key may be the beginning of another.
+// No key may be a prefix of another.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ ESPALIER_INLINE const T& at(const std::uint8_t* p) {
   return *reinterpret_cast<const T*>(p);
 }
 
-/// Offset of the next node or leaf, or nowhere.
+/// Returns the offset of the next node or leaf, or nowhere.
 ESPALIER_HD inline std::uint64_t child_of(const std::uint8_t* node, std::uint8_t byte) {
   const std::uint8_t* const keys = node + header_bytes;
   const auto what = static_cast<kind>(node[0]);
@@ -58,7 +58,7 @@ ESPALIER_HD inline std::uint64_t child_of(const std::uint8_t* node, std::uint8_t
   return next == 0 ? nowhere : next;
 }
 
-/// Offset of the key's leaf, or nowhere. The root, if there is one, is at 0.
+/// Returns the offset of the key's leaf, or nowhere. The root, if there is one, is at 0.
 ESPALIER_HD inline std::uint64_t find_leaf(const std::uint8_t* image, const byte_key_view& key) {
   std::uint64_t offset = 0;
   std::uint32_t depth = 0;
@@ -90,9 +90,9 @@ class grt_image {
  public:
   explicit grt_image(const radix_data& data);
 
-  /// Without bytes if there are no keys.
+  /// Empty if there are no keys.
   [[nodiscard]] std::span<const std::uint64_t> words() const { return words_.as<const std::uint64_t>(); }
-  /// As a peer on a CPU is asked.
+  /// The interface of a peer on a CPU.
   [[nodiscard]] std::uint64_t* find(std::string_view key);
 
  private:

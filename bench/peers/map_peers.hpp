@@ -1,7 +1,7 @@
 // map_peers.hpp - std::multimap and absl::btree_multimap as peers; map_peers.cpp.in is compiled for each key type.
 //
-// Multimaps, since the static tree keeps equal keys; they are filled in the order of the data, as a user would, so
-// that equal keys keep their order and `find` means the first of them.
+// Multimaps are used, since the static tree keeps equal keys. They are filled in the order of the data, so that equal
+// keys keep their order and `find` returns the first of them.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -17,7 +17,7 @@
 
 namespace espalier::bench {
 
-/// Raw: uint32_t, uint64_t, or unsigned char for a set.
+/// Raw is uint32_t, uint64_t, or unsigned char for a set.
 template <class Map, class Key, class Raw>
 class map_peer final : public peer {
  public:

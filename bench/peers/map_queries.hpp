@@ -1,4 +1,4 @@
-// map_queries.hpp - questions to a map or multimap of the C++ world. Values are held by size, not by type.
+// map_queries.hpp - queries to a C++ map or multimap. Values are represented by size, not by type.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace espalier::bench {
 
-/// Raw: uint32_t, uint64_t, or unsigned char for a set.
+/// Raw is uint32_t, uint64_t, or unsigned char for a set.
 template <class Map, class Key, class Raw>
 class map_queries {
  public:
   explicit map_queries(const data_spec& spec) : spec_(spec) {}
 
-  /// Queries [first, last) of a request.
+  /// Runs queries [first, last) of a request.
   void ask(operation op, const request& r, std::size_t first, std::size_t last) const {
     if (op == operation::contains) {
       contains(r, first, last);

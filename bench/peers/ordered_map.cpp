@@ -1,4 +1,4 @@
-// ordered_map.cpp - picks the map for a pair of types.
+// ordered_map.cpp - selects the map for a pair of types.
 #include "bench/peers/ordered_map.hpp"
 
 namespace espalier::bench {

@@ -1,4 +1,4 @@
-// peer.cpp - the list of peers and who makes them.
+// peer.cpp - the list of peers and their factories.
 #include "bench/peers/peer.hpp"
 
 #include <fmt/format.h>

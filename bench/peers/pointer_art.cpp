@@ -22,9 +22,9 @@ struct node {
   kind what;
   std::uint16_t children = 0;
   std::uint32_t prefix_length = 0;
-  std::uint8_t prefix[stored_prefix] = {};  ///< its first bytes
+  std::uint8_t prefix[stored_prefix] = {};  ///< first bytes of the path
 };
-/// Keys of nodes of 4 and 16 ascend.
+/// The keys of nodes of 4 and 16 ascend.
 struct node_4 : node {
   static constexpr std::uint16_t room = 4;
   std::uint8_t keys[room] = {};
@@ -37,7 +37,7 @@ struct node_16 : node {
 };
 struct node_48 : node {
   static constexpr std::uint16_t room = 48;
-  std::uint8_t slots[256] = {};  ///< 0: none, else the number of its link and one more
+  std::uint8_t slots[256] = {};  ///< 0 if there is none, otherwise the number of its link plus one
   link links[room] = {};
 };
 struct node_256 : node {
@@ -76,7 +76,7 @@ std::uint8_t byte_at(std::string_view key, std::size_t at) {
   return static_cast<std::uint8_t>(key[at]);
 }
 
-/// All 16 keys at once, as ART does by vector instructions; those behind the last child are not looked at.
+/// Compares all 16 keys at once, as ART does with vector instructions; those after the last child are ignored.
 link* find_in_16(node_16& n, std::uint8_t byte) {
   using bytes_16 = std::uint8_t __attribute__((vector_size(16)));
   bytes_16 keys;
@@ -130,7 +130,7 @@ void for_each_child(node* n, const F& f) {
   }
 }
 
-/// Any leaf below: all of them share the path to the node.
+/// Returns any leaf below the node; all of them share the path to it.
 leaf* any_leaf(link l) {
   while (!is_leaf(l)) {
     link below = 0;
@@ -258,13 +258,13 @@ void set_prefix(node& n, std::string_view key, std::size_t from, std::uint32_t l
   std::memcpy(n.prefix, key.data() + from, std::min(length, stored_prefix));
 }
 
-/// False where bytes that the node does not have decide.
+/// Returns false if bytes that the node does not store are decisive.
 bool matches_stored_path(const node& n, std::string_view key, std::size_t depth) {
   return n.prefix_length <= stored_prefix && depth + n.prefix_length <= key.size() &&
          std::memcmp(n.prefix, key.data() + depth, n.prefix_length) == 0;
 }
 
-/// Puts a node above `at` whose path has the first `shared` bytes behind `depth`; `old` is a key below `at`.
+/// Inserts a node above `at` whose path is the first `shared` bytes after `depth`; `old` is a key below `at`.
 void split(link& at, std::string_view old, std::string_view key, std::size_t depth, std::uint32_t shared,
            std::uint64_t value) {
   const std::uint8_t old_byte = byte_at(old, depth + shared), new_byte = byte_at(key, depth + shared);

@@ -1,8 +1,8 @@
-// pointer_art.hpp - an adaptive radix tree of the usual kind, as a peer: nodes for 4, 16, 48 and 256 children, each
-// allocated by itself and reached by a pointer (Leis, Kemper, Neumann 2013). A node keeps the first bytes of the path
-// above it that its keys share; what is longer is skipped and compared in the leaf, which has the whole key.
+// pointer_art.hpp - a conventional adaptive radix tree as a peer: nodes for 4, 16, 48 and 256 children, allocated
+// individually and referenced by pointers (Leis, Kemper, Neumann 2013). A node stores the first bytes of the path that
+// its keys share; longer paths are skipped and compared in the leaf, which has the whole key.
 //
-// As in the original no key may be the beginning of another; all data sets of the benchmark are so.
+// As in the original, no key may be a prefix of another, which holds for all data sets of the benchmark.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ class pointer_art {
   pointer_art& operator=(const pointer_art&) = delete;
   ~pointer_art();
 
-  /// False, with nothing changed, if the key is there. Throws `error` if a key begins with another.
+  /// Returns false, with nothing changed, if the key exists. Throws `error` if one key is a prefix of another.
   bool insert(std::string_view key, std::uint64_t value);
-  /// Where its value is; null if there is no such key. Many threads may ask at once.
+  /// Returns a pointer to the value, or null if the key does not exist. Thread-safe for concurrent finds.
   [[nodiscard]] std::uint64_t* find(std::string_view key) const;
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// How many nodes there are with room for 4, 16, 48 and 256 children.
+  /// The number of nodes for 4, 16, 48 and 256 children.
   struct node_counts {
     std::size_t of[4] = {};
   };
   [[nodiscard]] node_counts count_nodes() const;
 
-  /// Address of a node, or of a leaf and one more: nodes and leaves are aligned to 8 bytes.
+  /// The address of a node, or of a leaf plus one; nodes and leaves are aligned to 8 bytes.
   using link = std::uintptr_t;
 
  private:

@@ -17,8 +17,9 @@
 namespace espalier::bench {
 
 #ifdef ESPALIER_HAS_CUDA
-std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev);          // gpu_grt_peer.cu
-std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev);  // likewise
+// Defined in gpu_grt_peer.cu and gpu_fixed_table_peer.cu.
+std::unique_ptr<string_peer> make_gpu_grt_peer(const radix_data& data, const device& dev);
+std::unique_ptr<string_peer> make_gpu_fixed_table_peer(const radix_data& data, const device& dev);
 #endif
 
 namespace {
@@ -37,12 +38,12 @@ std::unique_ptr<string_peer> make_string_peer(const std::string& name, const rad
 
 bool has_peers(operation op) { return op == operation::find || op == operation::update; }
 
-/// A GPU's peers answer all; those on a CPU, which may be slow, as many as tell their rate.
+/// Peers on a GPU execute all queries; those on a CPU, which may be slow, as many as determine their rate.
 std::size_t asked_of(const device& dev, std::size_t queries) {
   return dev.kind() == device_kind::cuda ? queries : std::min(queries, most_peer_queries);
 }
 
-/// What finding the elements of a batch must answer after it has updated them.
+/// Returns the expected results of finding the elements of a batch after it has updated them.
 answers updated_elements(const radix_batch& batch, const answers& after) {
   answers out = make_radix_answers(operation::find, batch.elements.size());
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {

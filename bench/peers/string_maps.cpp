@@ -12,7 +12,7 @@
 namespace espalier::bench {
 namespace {
 
-/// View: what the map takes instead of a string.
+/// View is the type that the map takes instead of a string.
 template <class Map, class View>
 class string_map {
  public:
@@ -29,7 +29,7 @@ class string_map {
   Map map_;
 };
 using std_map = string_map<std::map<std::string, std::uint64_t, std::less<>>, std::string_view>;
-/// Its own order of strings compares once where std::less<> compares twice, and takes views too.
+/// Its own order of strings compares once where std::less<> compares twice, and supports views, too.
 using absl_btree = string_map<absl::btree_map<std::string, std::uint64_t>, absl::string_view>;
 
 class filled_art {

@@ -1,5 +1,5 @@
-// string_peer.hpp - what the radix tree is measured against: another map of byte strings to u64, filled with the same
-// data, asked in the same batches.
+// string_peer.hpp - a peer of the radix tree: another map of byte strings to u64, filled with the same data and queried
+// in the same batches.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace espalier::bench {
 class string_peer {
  public:
   virtual ~string_peer() = default;
-  /// Pointers are as of the tree that it stands beside. On a GPU the work is enqueued.
+  /// Pointers are accessible as for the tree it is compared with. On a GPU the work is enqueued.
   virtual void find(const espalier::detail::byte_keys& keys, std::uint64_t* values, std::uint8_t* found,
                     const stream& order) = 0;
-  /// Whether of equal keys of a batch the last one's value stays; else any may.
+  /// Returns whether the last value of equal keys in a batch remains; otherwise it may be any of them.
   [[nodiscard]] virtual bool last_wins() const { return false; }
-  /// Whether it can update so many keys at once.
+  /// Returns whether it supports updates of that many keys at once.
   [[nodiscard]] virtual bool takes(std::uint64_t elements) const {
     (void)elements;
     return true;

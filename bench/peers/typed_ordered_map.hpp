@@ -1,5 +1,5 @@
-// typed_ordered_map.hpp - std::map and absl::btree_map beside the B-link tree; ordered_map.cpp.in is compiled for each
-// key type.
+// typed_ordered_map.hpp - std::map and absl::btree_map as peers of the B-link tree; ordered_map.cpp.in is compiled for
+// each key type.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -14,7 +14,7 @@
 
 namespace espalier::bench {
 
-/// Raw: uint32_t, uint64_t, or unsigned char for a set.
+/// Raw is uint32_t, uint64_t, or unsigned char for a set.
 template <class Map, class Key, class Raw>
 class typed_ordered_map final : public ordered_map {
  public:

@@ -1,5 +1,5 @@
-// as_of_target.cpp - an as-of join that fills a GPU: the whole statement, and the question that it asks the index, with
-// keys and answers in the device's memory.
+// as_of_target.cpp - an as-of join that saturates a GPU: the whole statement, and its index query with keys and results
+// in the device's memory.
 #include <arrow/array.h>
 #include <arrow/table.h>
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ buffer<T> on_device(const device& where, const std::vector<T>& host) {
   return copy;
 }
 
-/// Of the index's own question, asked as the engine does: the nearest key below the time after the trade's.
+/// Measures the index query as the engine runs it: the nearest key below the time after the trade's.
 double kernel_seconds(const device& where, std::uint64_t rows, std::uint64_t seed, unsigned repeat) {
   std::vector<std::int64_t> keys(rows), asked(rows);
   std::vector<std::uint32_t> values(rows);

@@ -1,4 +1,4 @@
-// assets.hpp - the files of bench/query/peer/, embedded when the program was built (cmake/embed.cmake).
+// assets.hpp - the files of bench/query/peer/, embedded at build time (cmake/embed.cmake).
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 namespace espalier::bench {
 
 struct asset {
-  std::string_view path;  ///< with a slash in front
+  std::string_view path;  ///< with a leading slash
   std::string_view bytes;
 };
 [[nodiscard]] std::span<const asset> assets();

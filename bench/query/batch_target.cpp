@@ -1,4 +1,4 @@
-// batch_target.cpp - many range sums as one batch of a prepared statement, parameters as a table.
+// batch_target.cpp - many range sums as one batch of a prepared statement, with parameters as a table.
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 #include <arrow/compute/cast.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr const char* range_sum = "SELECT sum(v) FROM t WHERE k BETWEEN $1 AND $2";
 constexpr double asked_per_second = 50e6;
 
-/// At random places, of up to a tenth of the rows.
+/// Returns a range at a random position with up to a tenth of the rows.
 key_range range_of(std::uint64_t statement, std::uint64_t rows, std::uint64_t seed) {
   const std::uint64_t keys = 1 + below(random_bits(seed + 7, statement), std::max<std::uint64_t>(rows / 10, 1));
   const std::uint64_t lo = below(random_bits(seed + 8, statement), rows - keys + 1);
@@ -34,7 +34,7 @@ std::shared_ptr<arrow::Table> parameters(std::uint64_t count, std::uint64_t rows
   return table_of({{"lo", end(&key_range::lo)}, {"hi", end(&key_range::hi)}});
 }
 
-/// Columns: the statement's number, its sum.
+/// The columns are the statement's number and its sum.
 void check_sums(const arrow::Table& answer, const key_table& table, std::uint64_t count, std::uint64_t seed) {
   const std::string what = "The answers to a batch cannot be read";
   if (answer.num_rows() != static_cast<std::int64_t>(count)) {

@@ -1,5 +1,5 @@
-// child_process.cpp - see child_process.hpp. One socket is the child's input and output: writing to a child that has
-// ended is then an error code and no signal.
+// child_process.cpp - see child_process.hpp. One socket is the child's input and output, so that writing to a child
+// that has exited is an error code and not a signal.
 #include "bench/query/child_process.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// columns.hpp - Arrow columns whose values are functions of the row's number.
+// columns.hpp - Arrow columns whose values are functions of the row number.
 #pragma once
 
 #include <arrow/array.h>
@@ -19,7 +19,7 @@
 
 namespace espalier::bench {
 
-/// `value(row)` for each of them, made by all threads.
+/// Returns `value(row)` for each row, computed by all threads.
 template <class Type, class Value>
 [[nodiscard]] std::shared_ptr<arrow::Array> number_column(std::uint64_t first, std::uint64_t count,
                                                           const Value& value) {
@@ -32,7 +32,7 @@ template <class Type, class Value>
                                                                        std::move(bytes));
 }
 
-/// The same for strings: `value(row)` gives a std::string.
+/// The same for strings: `value(row)` returns a std::string.
 template <class Value>
 [[nodiscard]] std::shared_ptr<arrow::Array> text_column(std::uint64_t first, std::uint64_t count, const Value& value) {
   std::vector<std::string> texts(count);
@@ -42,7 +42,7 @@ template <class Value>
   return engine::value_of(builder.Finish(), "A column cannot be made");
 }
 
-/// The same for decimals of 15 digits, two of them behind the point: `value(row)` is in hundredths.
+/// The same for decimals of 15 digits, two of them decimal places: `value(row)` is in hundredths.
 template <class Value>
 [[nodiscard]] std::shared_ptr<arrow::Array> money_column(std::uint64_t first, std::uint64_t count, const Value& value) {
   std::shared_ptr<arrow::Buffer> bytes = engine::value_of(

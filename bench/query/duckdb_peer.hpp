@@ -1,7 +1,8 @@
-// duckdb_peer.hpp - DuckDB beside our engine: in a child process, as its Python package, on the same files and with as
-// many threads. Times are taken inside the child (peer/duckdb_peer.py).
+// duckdb_peer.hpp - DuckDB as a peer of our engine: in a child process, as its Python package, on the same files and
+// with as many threads. Times are taken inside the child (peer/duckdb_peer.py).
 //
-// A peer that is not there, or that fails, is no failure of ours: it says why, and the rest goes on without it.
+// A peer that is missing or fails is not an error of the benchmark: it reports the reason, and the rest continues
+// without it.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -16,7 +17,7 @@
 
 namespace espalier::bench {
 
-/// Of one statement, and the answer to the first that was asked.
+/// The time of one statement, and the result of the first one.
 struct peer_timing {
   double seconds = 0;
   std::shared_ptr<arrow::Table> answer;
@@ -24,18 +25,18 @@ struct peer_timing {
 
 class duckdb_peer {
  public:
-  /// `python`: one that has duckdb and pyarrow; empty: that of a .venv above the program or the working folder, else
-  /// python3.
+  /// `python` is an interpreter with duckdb and pyarrow. If empty, that of a .venv above the program or the working
+  /// folder is used, otherwise python3.
   duckdb_peer(const std::string& python, const scratch_folder& folder, unsigned threads);
 
   [[nodiscard]] bool usable() const { return child_ != nullptr; }
-  /// Its version, or why it is missing: a sentence.
+  /// Returns its version, or the reason why it is missing, as a sentence.
   [[nodiscard]] std::string about() const;
 
   void run(const std::string& statement);
-  /// Nothing if it is not usable (any more).
+  /// Returns nothing if it is not usable (any more).
   [[nodiscard]] std::optional<peer_timing> ask(const std::vector<std::string>& statements, unsigned repeat);
-  /// Seconds of one run of a statement that was asked before: for engines that take turns.
+  /// Returns the seconds of one run of a statement that was run before, for engines that alternate.
   [[nodiscard]] std::optional<double> again(const std::string& statement);
 
  private:

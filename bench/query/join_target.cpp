@@ -1,5 +1,5 @@
-// join_target.cpp - as-of and band joins beside DuckDB's. PostgreSQL writes an as-of join with LATERAL, DuckDB has a
-// word of its own for it.
+// join_target.cpp - as-of and band joins compared with DuckDB's. In PostgreSQL an as-of join is written with LATERAL;
+// DuckDB has its own keyword.
 #include <arrow/table.h>
 #include <fmt/format.h>
 

@@ -22,7 +22,7 @@ const typename Type::c_type* values_of(const arrow::Table& rows, int column) {
   return static_cast<const array&>(*rows.column(column)->chunk(0)).raw_values();
 }
 
-/// The single value of an answer, as a number.
+/// Returns the single value of a result as a number.
 std::int64_t number_in(const arrow::Table& answer) {
   if (answer.num_rows() != 1 || answer.num_columns() != 1) throw wrong_answer("An aggregate has other than one value.");
   engine::require_ok(arrow::compute::Initialize(), cannot_check);

@@ -1,4 +1,4 @@
-// load_target.cpp - files into tables, beside Arrow's own readers, which make a table and nothing else.
+// load_target.cpp - loads files into tables, compared with Arrow's own readers, which only create a table in memory.
 #include <arrow/builder.h>
 #include <arrow/csv/api.h>
 #include <arrow/io/file.h>
@@ -35,7 +35,7 @@ std::shared_ptr<arrow::Array> names(std::uint64_t first, std::uint64_t count, st
   return engine::value_of(builder.Finish(), "A column cannot be made");
 }
 
-/// orders(id, day, quantity, price, customer): what files with a bit of everything look like.
+/// orders(id, day, quantity, price, customer): a file with columns of several types.
 row_source orders_source(std::uint64_t seed) {
   return [seed](std::uint64_t first, std::uint64_t count) {
     const auto random = [&](unsigned stream, std::uint64_t limit) {
@@ -64,7 +64,7 @@ std::shared_ptr<arrow::Table> arrow_csv(const std::string& path) {
 
 std::shared_ptr<arrow::Table> arrow_parquet(const std::string& path) {
   parquet::ArrowReaderProperties properties;
-  properties.set_use_threads(true);  // as pyarrow does
+  properties.set_use_threads(true);  // as in pyarrow
   properties.set_pre_buffer(true);
   parquet::arrow::FileReaderBuilder builder;
   engine::require_ok(builder.Open(engine::value_of(arrow::io::ReadableFile::Open(path), cannot_read)), cannot_read);
@@ -75,7 +75,7 @@ std::shared_ptr<arrow::Table> arrow_parquet(const std::string& path) {
 struct load_target {
   const char* what;
   const char* file;
-  const char* reader;  ///< of ours
+  const char* reader;  ///< of our engine
   std::function<void(const std::string& path, std::uint64_t rows)> write;
   std::shared_ptr<arrow::Table> (*theirs)(const std::string&);
 };
@@ -98,8 +98,8 @@ struct load_seconds {
   double ours;
   double theirs;
 };
-/// Both have read the file before, so that it is in memory; then in turns, so that both meet the same machine, and each
-/// without the other's table, whose memory it would have to do without.
+/// Both have read the file before, so that it is in the page cache. Then they alternate, so that both see the same
+/// machine load, and each runs without the other's table, which would take memory.
 load_seconds measure_in_turns(sql_under_test& tested, const load_target& target, const std::string& path,
                               unsigned repeat) {
   const std::string statement = fmt::format("CREATE TABLE orders AS SELECT * FROM {}('{}')", target.reader, path);

@@ -1,4 +1,4 @@
-// query_setting.hpp - what the parts of the query engine's suite share.
+// query_setting.hpp - state that the parts of the query engine's suite share.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct query_setting {
         threads(device::cpu(static_cast<unsigned>(asked.base.threads.front())).threads()),
         duckdb(asked.duckdb_python, folder, threads) {}
 
-  /// 2^exponent, or the largest size that is allowed.
+  /// Returns 2^exponent, or the largest size that is allowed.
   [[nodiscard]] std::uint64_t rows(unsigned exponent) const {
     return std::min(std::uint64_t{1} << exponent, what.most_keys);
   }
-  /// A row of results: one statement of one engine.
+  /// Returns a result row: one statement of one engine.
   [[nodiscard]] row result(device_choice where, const std::string& op, std::uint64_t keys, double seconds) const {
     row r;
     r.device = where == device_choice::gpu ? "gpu" : "cpu";
@@ -45,14 +45,14 @@ struct query_setting {
   duckdb_peer duckdb;
 };
 
-/// For parts whose targets are those of a GPU.
+/// For parts whose targets are for a GPU.
 [[nodiscard]] inline std::string about_devices(const query_setting& setting) {
   return setting.devices.back() == device_choice::gpu
              ? "The target is the GPU's; the CPU stands beside it."
              : "The target is a GPU's, and none was measured: this is the CPU.";
 }
 
-/// The peer's part of a row.
+/// Adds the peer's columns to a row.
 inline void add_peer(row& r, const std::string& name, double seconds) {
   r.peers.push_back({name, seconds, r.queries, r.seconds > 0 ? seconds / r.seconds : 0});
 }

@@ -37,10 +37,10 @@ void run_query_parts(const suite_options& what, const char* introduction, std::s
                      std::ostream& out) {
   check_suite(what, std::uint64_t{1} << 10, most_query_rows);
   const std::vector<std::string> chosen = chosen_parts(what, names_of(parts));
-  static_cast<void>(choose_device(what.base));  // refuses a GPU that is not there
+  static_cast<void>(choose_device(what.base));  // throws if there is no GPU
   const suite_folder folder(what.folder, introduction, names_of(parts), out);
   query_setting setting(what);
-  // The engine works in the arena it is called in, and files are read by Arrow's own threads.
+  // The engine uses the arena it is called in; files are read by Arrow's own threads.
   static_cast<void>(arrow::SetCpuThreadPoolCapacity(static_cast<int>(setting.threads)));
   tbb::task_arena(static_cast<int>(setting.threads)).execute([&] {
     for (const auto& part : parts) {

@@ -1,7 +1,8 @@
-// query_suite.hpp - `espalier bench query`: SQL statements against DuckDB and Arrow, and the targets of the engine.
+// query_suite.hpp - `espalier bench query`: SQL statements compared with DuckDB and Arrow, and the targets of the
+// engine.
 //
-// Everything goes through statements. Each kind of index is compared with the same engine without one, and with DuckDB
-// where a Python with its package is found.
+// Everything is measured through statements. Each kind of index is compared with the same engine without an index, and
+// with DuckDB if a Python with its package is found.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@ struct query_part {
   suite_part (*measure)(query_setting&);
 };
 
-/// Measures the chosen parts. Each is written into the folder when it has been measured, and the names of its files to
-/// `out`; what is being measured is written to standard error.
+/// Measures the selected parts. Each part is written to the folder when it has been measured. The names of its files
+/// are printed to `out`, and progress to standard error.
 void run_query_parts(const suite_options& what, const char* introduction, std::span<const query_part> parts,
                      std::ostream& out);
 
-/// Its parts: ranges, joins, loads, batches, as-of, tpch.
+/// Its parts are ranges, joins, loads, batches, as-of and tpch.
 void run_query_suite(const suite_options& what, std::ostream& out);
 
 }  // namespace espalier::bench

@@ -1,4 +1,4 @@
-// range_target.cpp - aggregates over a tenth of a table and a selection of 1,000 rows, beside DuckDB's scans.
+// range_target.cpp - aggregates over a tenth of a table and a selection of 1,000 rows, compared with DuckDB's scans.
 #include <arrow/table.h>
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ std::vector<std::string> statements_of(const range_target& target, const key_tab
   return list;
 }
 
-/// The first statement's answer, by what the rows were made from.
+/// Checks the result of the first statement against the function that generated the rows.
 void check_first(const range_target& target, const key_table& table, const arrow::Table& answer) {
   const key_range range = table.ranges(1, target.keys).front();
   if (target.columns == "*") return table.check(key_question::range, range, answer);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* cannot_compare = "Answers cannot be compared";
 
-/// With the types given, and columns named by their places: names do not matter.
+/// Converts to the given types and names columns by position, since names do not matter.
 std::shared_ptr<arrow::Table> with_types(const arrow::Table& rows, const arrow::Schema& types) {
   arrow::FieldVector fields;
   arrow::ChunkedArrayVector columns;
@@ -34,7 +34,7 @@ std::shared_ptr<arrow::Table> with_types(const arrow::Table& rows, const arrow::
   return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(columns), rows.num_rows());
 }
 
-/// In the order of all columns.
+/// Sorts by all columns.
 std::shared_ptr<arrow::Table> in_order(const std::shared_ptr<arrow::Table>& rows) {
   std::vector<arrow::compute::SortKey> keys;
   for (const auto& name : rows->ColumnNames()) keys.emplace_back(name);
@@ -73,7 +73,7 @@ void require_close(const std::shared_ptr<arrow::DoubleArray>& ours, const std::s
   for (std::int64_t row = 0; row < ours->length(); ++row) {
     if (ours->IsNull(row) && theirs->IsNull(row)) continue;
     const double a = ours->Value(row), b = theirs->Value(row);
-    // The comparison is false for a NaN, which no statement that is measured gives.
+    // The comparison is false for NaN, which no measured statement returns.
     if (ours->IsNull(row) != theirs->IsNull(row) ||
         !(std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)))) {
       throw wrong_answer(fmt::format("{}: {} here, {} there.", what, a, b));

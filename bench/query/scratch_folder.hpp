@@ -1,4 +1,4 @@
-// scratch_folder.hpp - a folder for files that two engines load, removed at the end.
+// scratch_folder.hpp - a temporary folder for files that two engines load.
 #pragma once
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ class scratch_folder {
   std::filesystem::path path_;
 };
 
-/// A file that goes when it is not needed any more: they are large.
+/// A file that is removed as soon as it is not needed, since these files are large.
 class scratch_file {
  public:
   scratch_file(const scratch_folder& folder, const std::string& name) : path_(folder.file(name)) {}

@@ -1,4 +1,4 @@
-// sql_timing.hpp - seconds of one statement: of our engine here, of DuckDB by the same rules in peer/duckdb_peer.py.
+// sql_timing.hpp - the time of one statement of our engine; peer/duckdb_peer.py applies the same rules to DuckDB.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 
 namespace espalier::bench {
 
-/// A run has statements enough for the clock, but at most so many.
+/// A run has enough statements for the clock, but at most this many.
 inline constexpr double shortest_statement_run = 0.005;
 inline constexpr double most_statements = 1000;
 
-/// `ask(i)` runs the i-th of `different` statements, of which the first took `first` seconds when it was warm.
+/// `ask(i)` runs the i-th of `different` statements, the first of which took `first` seconds when it was warm.
 template <class Ask>
 [[nodiscard]] double statement_seconds(std::size_t different, double first, unsigned repeat, const Ask& ask) {
   const auto count =

@@ -14,18 +14,18 @@ namespace espalier::bench {
 
 class sql_under_test {
  public:
-  /// Indexes live on the device.
+  /// Indexes are on the device.
   sql_under_test(device_choice where, unsigned threads);
 
   void run(const std::string& statement) { static_cast<void>(db_.execute(statement)); }
   [[nodiscard]] std::shared_ptr<arrow::Table> ask(const std::string& statement) { return db_.execute(statement).rows; }
-  /// Of one statement, from its text to an Arrow table. They were asked before, at least the first.
+  /// Returns the seconds of one statement, from its text to an Arrow table. At least the first one was run before.
   [[nodiscard]] double seconds(const std::vector<std::string>& statements, unsigned repeat);
 
   [[nodiscard]] engine::prepared prepare(const std::string& statement) { return db_.prepare(statement); }
   [[nodiscard]] const device& get_device() const { return db_.get_device(); }
 
-  /// A table from a Parquet file.
+  /// Loads a table from a Parquet file.
   void load(const std::string& table, const std::string& file);
 
  private:

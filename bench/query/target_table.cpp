@@ -14,7 +14,7 @@ void target_table::add(const std::string& what, double ours, std::optional<doubl
 }
 
 void target_table::add_rate(const std::string& what, double ours, const std::string& unit, double asked) {
-  // "1.2 M/s" becomes "1.2 M rows/s".
+  // Changes "1.2 M/s" to "1.2 M rows/s".
   const auto text = [&](double rate) {
     std::string words = rate_text(rate);
     const std::size_t slash = words.rfind('/');

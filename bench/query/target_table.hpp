@@ -1,4 +1,4 @@
-// target_table.hpp - what the engine has to reach, beside what it reaches: one line a target.
+// target_table.hpp - the engine's targets and measured values, one line per target.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@ namespace espalier::bench {
 
 class target_table {
  public:
-  /// Seconds of ours and of the peer, if it was there; `asked`: how many times as fast ours has to be, 0 if nobody
-  /// asked.
+  /// Adds the seconds of our engine and of the peer, if there is one; `asked` is the required speedup, 0 if there is no
+  /// requirement.
   void add(const std::string& what, double ours, std::optional<double> theirs, double asked);
-  /// Per second; nobody stands beside it, and `asked` is a rate, too. For tables that have only these.
+  /// Adds a rate per second without a peer; `asked` is a rate, too. For tables that have only these.
   void add_rate(const std::string& what, double ours, const std::string& unit, double asked);
 
-  /// In Markdown; no peer in tables of rates.
+  /// Returns Markdown; tables of rates have no peer.
   [[nodiscard]] std::string text(const std::string& peer) const;
 
  private:

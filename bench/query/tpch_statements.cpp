@@ -1,4 +1,4 @@
-// tpch_statements.cpp - see tpch_statements.hpp. Texts are those of specification revision 3, section 2.4.
+// tpch_statements.cpp - see tpch_statements.hpp. The texts are those of specification revision 3, section 2.4.
 #include "bench/query/tpch_statements.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace espalier::bench {
 namespace {
 
-/// In the order of their numbers; '@' stands for the share that Q11 asks for.
+/// In the order of their numbers; '@' is a placeholder for the fraction in Q11.
 constexpr std::array tpch_texts{
     // Q1: pricing summary report
     R"(select l_returnflag, l_linestatus, sum(l_quantity) as sum_qty, sum(l_extendedprice) as sum_base_price,

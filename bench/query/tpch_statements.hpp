@@ -9,10 +9,10 @@ namespace espalier::bench {
 
 struct tpch_statement {
   std::string name;  ///< "Q1" to "Q22"
-  std::string text;  ///< PostgreSQL's dialect, which DuckDB reads, too
+  std::string text;  ///< in PostgreSQL's dialect, which DuckDB reads, too
 };
 
-/// Q11 asks for a share that goes down with the size of the tables; the view of Q15 is a WITH query.
+/// The fraction in Q11 decreases with the size of the tables; the view of Q15 is a WITH query.
 [[nodiscard]] std::vector<tpch_statement> tpch_statements(std::uint64_t lineitem_rows);
 
 }  // namespace espalier::bench

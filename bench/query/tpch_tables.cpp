@@ -1,4 +1,4 @@
-// tpch_tables.cpp - see tpch_tables.hpp. Sections of the specification stand where a rule comes from one.
+// tpch_tables.cpp - see tpch_tables.hpp. Numbers in parentheses are sections of the specification.
 #include "bench/query/tpch_tables.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr std::int32_t current_day = day_number(1995, 6, 17);
 constexpr uint64_t most_lines = 7;
 constexpr uint64_t suppliers_of_part = 4;
 
-/// Random numbers of the columns: the number of a stream, then that of the row.
+/// Random numbers of the columns are identified by stream and row.
 enum random_stream : uint64_t {
   lines_of_order,
   order_customer,
@@ -69,7 +69,7 @@ enum random_stream : uint64_t {
   place_comment
 };
 
-/// Sizes of all tables, and which order each row of lineitem belongs to.
+/// The sizes of all tables, and the order of each row of lineitem.
 class tpch_shape {
  public:
   tpch_shape(uint64_t lineitem_rows, uint64_t seed)
@@ -88,13 +88,13 @@ class tpch_shape {
 
   [[nodiscard]] uint64_t orders() const { return first_line.size() - 1; }
 
-  /// In [0, n).
+  /// Returns a number in [0, n).
   [[nodiscard]] uint64_t draw(random_stream of, uint64_t row, uint64_t n) const { return below(bits(of, row), n); }
   template <class Words>
   [[nodiscard]] std::string pick(random_stream of, uint64_t row, const Words& words) const {
     return std::string(words[draw(of, row, words.size())]);
   }
-  /// Words of a comment, of `least` to `most` characters.
+  /// Returns the words of a comment, of `least` to `most` characters.
   [[nodiscard]] std::string comment(random_stream of, uint64_t row, uint64_t least, uint64_t most) const {
     const uint64_t start = bits(of, row);
     const uint64_t length = least + below(start, most - least + 1);
@@ -106,7 +106,7 @@ class tpch_shape {
     text.resize(length);
     return text;
   }
-  /// 10 to 40 characters that mean nothing.
+  /// Returns 10 to 40 random characters.
   [[nodiscard]] std::string address(random_stream of, uint64_t row) const {
     static constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ,";
     const uint64_t start = bits(of, row);
@@ -114,23 +114,23 @@ class tpch_shape {
     for (uint64_t i = 0; i < text.size(); ++i) text[i] = letters[below(random_bits(start, i), letters.size())];
     return text;
   }
-  /// Its country is 10 more than the nation's key (4.2.2.9).
+  /// The country code is 10 plus the nation's key (4.2.2.9).
   [[nodiscard]] std::string phone(random_stream of, uint64_t row, uint64_t nation) const {
     const uint64_t start = bits(of, row);
     return fmt::format("{}-{:03}-{:03}-{:04}", 10 + nation, 100 + below(random_bits(start, 1), 900),
                        100 + below(random_bits(start, 2), 900), 1000 + below(random_bits(start, 3), 9000));
   }
-  /// -999.99 to 9999.99, in hundredths.
+  /// Returns -999.99 to 9999.99, in hundredths.
   [[nodiscard]] std::int64_t balance(random_stream of, uint64_t row) const {
     return static_cast<std::int64_t>(draw(of, row, 1'099'999)) - 99'999;
   }
 
-  /// The i-th of the four suppliers of a part; all four differ (4.2.3, with a step that also suits few suppliers).
+  /// Returns the i-th of the four distinct suppliers of a part (4.2.3, with a step that also suits few suppliers).
   [[nodiscard]] uint64_t supplier_of(uint64_t part_key, uint64_t i) const {
     const uint64_t step = suppliers / 4 + (part_key - 1) / suppliers % (suppliers / 16 + 1);
     return (part_key + i * step) % suppliers + 1;
   }
-  /// In hundredths (4.2.3).
+  /// Returns hundredths (4.2.3).
   [[nodiscard]] static std::int64_t retail_price(uint64_t part_key) {
     return static_cast<std::int64_t>(90'000 + part_key / 10 % 20'001 + 100 * (part_key % 1'000));
   }
@@ -139,7 +139,7 @@ class tpch_shape {
   const uint64_t parts;
   const uint64_t customers;
   std::vector<std::uint32_t> order_of_line;
-  std::vector<uint64_t> first_line;  ///< of each order, and how many lines there are
+  std::vector<uint64_t> first_line;  ///< first line of each order, and the total number of lines
 
  private:
   [[nodiscard]] uint64_t bits(random_stream of, uint64_t row) const { return random_bits(mix(seed_) + of, row); }
@@ -186,7 +186,7 @@ std::int64_t discount_of(const tpch_shape& s, uint64_t line) {
 }
 std::int64_t tax_of(const tpch_shape& s, uint64_t line) { return static_cast<std::int64_t>(s.draw(line_tax, line, 9)); }
 
-/// The sum over its lines of price * (1 + tax) * (1 - discount), each rounded.
+/// Returns the sum over its lines of price * (1 + tax) * (1 - discount), each rounded.
 std::int64_t total_price(const tpch_shape& s, uint64_t order) {
   std::int64_t total = 0;
   for (uint64_t line = s.first_line[order]; line < s.first_line[order + 1]; ++line) {
@@ -277,7 +277,8 @@ row_source customer_source(const shape_ptr& held) {
   };
 }
 
-/// One of 128 has complaints, one recommendations. Of dbgen's it is one of 2,000, which leaves none in small tables.
+/// One supplier in 128 has complaints and one recommendations. dbgen uses one in 2,000, which leaves none in small
+/// tables.
 std::string comment_of_supplier(const tpch_shape& s, uint64_t i) {
   std::string text = s.comment(supplier_comment, i, 50, 100);
   if (i % 128 == 7) text.replace(12, 26, "Customer slyly  Complaints");
@@ -300,9 +301,9 @@ row_source supplier_source(const shape_ptr& held) {
   };
 }
 
-// ---- parts and who offers them ----------------------------------------------------------------------------------
+// ---- parts and their suppliers -----------------------------------------------------------------------------------
 
-/// Five different words (4.2.3).
+/// Returns five different words (4.2.3).
 std::string name_of_part(const tpch_shape& s, uint64_t i) {
   constexpr uint64_t words = tpch_words::colours.size();
   const permutation order(words, s.draw(part_name, i, ~uint64_t{0}));

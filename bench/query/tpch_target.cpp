@@ -1,5 +1,5 @@
 // tpch_target.cpp - the 22 statements of TPC-H, compared with DuckDB. Both engines load the same Parquet files and are
-// warm; they take turns run by run, so that whatever else the machine does slows both.
+// warm; they alternate run by run, so that other load on the machine slows both.
 #include <arrow/table.h>
 #include <fmt/format.h>
 
@@ -69,7 +69,7 @@ class tpch_runs {
     part_.reports[device_choice::cpu].rows.push_back(std::move(r));
   }
 
-  /// Medians. One run of ours, one of theirs, and again.
+  /// Returns medians; runs of our engine and of DuckDB alternate.
   [[nodiscard]] pair_of_times in_turn(const std::string& text) {
     std::vector<double> ours, theirs;
     const stopwatch all;

@@ -1,4 +1,4 @@
-// tpch_words.hpp - the values of TPC-H's text columns: what specification revision 3 lists in section 4.2.2.13, and
+// tpch_words.hpp - the values of TPC-H's text columns: the lists of specification revision 3, section 4.2.2.13, and
 // words for comments.
 #pragma once
 
@@ -34,7 +34,7 @@ inline constexpr std::array<word, 5> type_metals{"TIN", "NICKEL", "BRASS", "STEE
 inline constexpr std::array<word, 5> container_sizes{"SM", "LG", "MED", "JUMBO", "WRAP"};
 inline constexpr std::array<word, 8> container_kinds{"CASE", "BOX", "BAG", "JAR", "PKG", "PACK", "CAN", "DRUM"};
 
-/// Names of parts are five of them.
+/// The name of a part has five of them.
 inline constexpr std::array<word, 92> colours{
     "almond",   "antique", "aquamarine", "azure",     "beige",      "bisque",    "black",     "blanched", "blue",
     "blush",    "brown",   "burlywood",  "burnished", "chartreuse", "chiffon",   "chocolate", "coral",    "cornflower",
@@ -48,7 +48,7 @@ inline constexpr std::array<word, 92> colours{
     "snow",     "spring",  "steel",      "tan",       "thistle",    "tomato",    "turquoise", "violet",   "wheat",
     "white",    "yellow"};
 
-/// Comments are made of them; Q13 searches for "special" with "requests" behind it.
+/// Comments consist of these words; Q13 searches for "special" followed by "requests".
 inline constexpr std::array<word, 48> comment_words{
     "accounts", "asymptotes",  "bold",      "braids",     "carefully", "courts",       "daring",   "deposits",
     "dolphins", "dugouts",     "epitaphs",  "escapades",  "even",      "excuses",      "express",  "final",

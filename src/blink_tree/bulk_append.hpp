@@ -37,7 +37,7 @@ struct appended_batch {
   }
   /// Returns whether the batch belongs after the last leaf, which has this header. The lowest key of an empty leaf is
   /// not known here.
-  [[nodiscard]] bool needs_rebuild(node_id leaf, const node_head<word>& h) const {
+  [[nodiscard]] bool is_after_last(node_id leaf, const node_head<word>& h) const {
     return h.count != 0 && last_key(leaf) < word_at(0);
   }
 

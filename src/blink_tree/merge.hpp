@@ -117,7 +117,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
       const node_id last = last_listed();
       appended_batch<view_type> b{tree.view, keys, values, n};
       node_head<Word> head = head_of(last);
-      if (!b.needs_rebuild(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
+      if (!b.is_after_last(last, head) || !context.may_ascend(tree.elements.key, keys, n)) return false;
       const auto room = static_cast<unsigned>(std::min<std::uint64_t>(N - head.count, n));
       const std::uint64_t wanted = (n - room + N - 1) / N;
       if (!b.ascends(0, room)) return false;

@@ -1,4 +1,4 @@
-// bench.cpp - `espalier bench`: arguments in, table, JSON or CSV out. The harness is in bench/.
+// bench.cpp - `espalier bench`: parses arguments and prints tables, JSON or CSV. The harness is in bench/.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,12 +41,12 @@ writer writer_for(const std::string& format) {
   throw bad_arguments(fmt::format("--format does not know '{}': choose table, json or csv.", format));
 }
 
-/// Parts that are measured into one folder of tables, plots and results.
+/// Benchmarks whose tables, plots and results are written to one folder.
 struct suite {
   const char* name;
   const char* parts;
   const char* about;
-  std::uint64_t most_keys;  ///< of the paper, or of the largest target
+  std::uint64_t most_keys;  ///< of the paper or of the largest target
   void (*run)(const bench::suite_options&, std::ostream&);
 };
 constexpr std::array papers{
@@ -108,10 +108,10 @@ int run_index(const bench::raw_options& raw, const std::string& command_line) {
   const writer write = writer_for(raw.format);
   bench::options what = bench::parse_options(raw);
   what.command = command_line;
-  // Recorded before any file is opened: a tree that cannot be traced leaves none behind.
+  // The trace is recorded before any file is opened, so that a tree that cannot be traced leaves no file.
   std::optional<recorded_trace> trace;
   if (!raw.trace.empty()) trace = bench::record_trace(what);
-  // Opened first: a path that cannot be written must not cost an hour of measuring.
+  // The file is opened first, since a path that is not writable must not cost an hour of measuring.
   std::ofstream file;
   if (!raw.out.empty()) {
     file.open(raw.out);
@@ -129,13 +129,13 @@ int run_index(const bench::raw_options& raw, const std::string& command_line) {
   return 0;
 }
 
-/// What the subcommands of `bench` share.
+/// The state that the subcommands of `bench` share.
 struct bench_command {
   CLI::App& app;
   action& chosen;
   const std::string& command_line;
 
-  /// A subcommand whose unknown arguments are refused with a hint; `run(raw options)` returns the action.
+  /// Adds a subcommand that refuses unknown arguments with a hint; `run(raw options)` returns the action.
   template <class Run>
   CLI::App& add(const char* name, const char* about, const std::shared_ptr<bench::raw_options>& raw, Run run) const {
     CLI::App* const command = app.add_subcommand(name, about);

@@ -1,5 +1,5 @@
-// bench_options.cpp - one table of options; each names the indexes whose benchmarks have it. Help texts have one line
-// for each option, so that the help of a subcommand fits on a screen; docs/bench.md has the details.
+// bench_options.cpp - one table of options; each entry lists the indexes whose benchmarks support it. Help texts have
+// one line per option, so that the help of a subcommand fits on a screen; docs/bench.md has the details.
 #include "cli/bench_options.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr unsigned of_all = of_static | of_blink | of_radix | of_hybrid;
 
 struct option_entry {
   const char* name;
-  const char* type;  ///< of its argument; LIST: comma-separated
+  const char* type;  ///< type of its argument; LIST is comma-separated
   std::string raw_options::*text;
   unsigned indexes;
   std::string help;
@@ -127,7 +127,7 @@ void add(CLI::App& command, raw_options& o, const option_entry& entry) {
   if (!(o.*entry.text).empty()) option->capture_default_str();
 }
 
-/// The peers that an index has on a device.
+/// Returns the peers of an index on a device.
 std::string peers_of(index_kind index, device_kind dev) {
   std::string text;
   for (const auto& peer : bench::known_peers()) {
@@ -150,7 +150,7 @@ const char* example_of(index_kind index) {
   }
 }
 
-/// One line for each option, without the blank lines of CLI11's own formatter.
+/// Formats one line per option, without the blank lines of CLI11's own formatter.
 std::string short_help(const CLI::App* command, const std::string&, CLI::AppFormatMode) {
   std::string positional;
   for (const auto* option : command->get_options()) {

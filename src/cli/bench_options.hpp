@@ -9,7 +9,7 @@
 
 namespace espalier::cli {
 
-/// Adds the options that benchmarks of this index have, and a footer with the choices of --ops, --distribution,
+/// Adds the options that benchmarks of this index support, and a footer with the choices of --ops, --distribution and
 /// --peers.
 void add_index_options(CLI::App& command, bench::raw_options& o, bench::index_kind index);
 /// Adds the options that every suite has.
@@ -17,11 +17,11 @@ void add_suite_options(CLI::App& command, bench::raw_options& o);
 /// Adds the option of suites that run DuckDB.
 void add_duckdb_option(CLI::App& command, bench::raw_options& o);
 
-/// Throws bad_arguments for arguments that `command`, a subcommand of `bench`, does not have; names the subcommands
-/// that have the option.
+/// Throws bad_arguments for arguments that `command`, a subcommand of `bench`, does not support; the message lists the
+/// subcommands that support the option.
 void refuse_unknown_arguments(const CLI::App& bench, const CLI::App& command);
 
-/// `text` after `title`, broken at spaces into lines of at most 118 characters; later lines are indented.
+/// Returns `text` after `title`, wrapped at spaces to lines of at most 118 characters; continuation lines are indented.
 [[nodiscard]] std::string wrapped(const std::string& title, const std::string& text);
 
 }  // namespace espalier::cli

@@ -1,4 +1,4 @@
-// commands.hpp - the subcommands of `espalier`: each adds itself to the app and leaves what to run in `chosen`.
+// commands.hpp - the subcommands of `espalier`. Each adds itself to the app and stores its action in `chosen`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ namespace espalier::cli {
 /// Set by the subcommand that was given; returns the exit code.
 using action = std::function<int()>;
 
-/// For --device gpu. Throws `bad_arguments` where no GPU can be used.
+/// Implements --device gpu. Throws `bad_arguments` if no GPU can be used.
 [[nodiscard]] device gpu_for_command();
 
 void add_bench(CLI::App& app, action& chosen, const std::string& command_line);
@@ -21,7 +21,7 @@ void add_explore(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);
 void add_version(CLI::App& app, action& chosen);
 
-// Those of the query engine, in builds that have it.
+// Subcommands of the query engine, in builds that include it.
 void add_sql(CLI::App& app, action& chosen);
 void add_import(CLI::App& app, action& chosen);
 void add_tables(CLI::App& app, action& chosen);

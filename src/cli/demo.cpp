@@ -1,5 +1,5 @@
-// demo.cpp - `espalier demo`: ten million keys, four questions, beside std::map and binary search; then SQL over
-// orders.
+// demo.cpp - `espalier demo`: ten million keys and four kinds of queries, compared with std::map and binary search;
+// then SQL over orders.
 #include <fmt/format.h>
 
 #include <iostream>

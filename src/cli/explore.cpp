@@ -49,7 +49,7 @@ const char* explore_footer =
     "  espalier bench radix --keys 1000 --ops insert,find,erase --peers none --device gpu --trace gpu.trace\n"
     "  espalier explore --trace cpu.trace --trace gpu.trace";
 
-/// Without a desktop there is nothing to open. No shell is involved.
+/// Without a desktop there is no browser to open. No shell is involved.
 void open_browser(const std::string& url) {
 #if defined(__APPLE__)
   const char* program = "open";
@@ -83,7 +83,7 @@ int explore(const explore_options& o) {
   if (o.traces.size() > 2) throw bench::bad_arguments("--trace: two traces are shown side by side, not more.");
   if (o.port < 0 || o.port > 65535) throw bench::bad_arguments("--port is a number from 0 (any) to 65535.");
 
-  // Taken by sigwait() below; threads that are made from here on leave them alone.
+  // sigwait() below handles these signals; threads that are created from here on block them.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);

@@ -1,4 +1,4 @@
-// gpu_choice.cpp - --device gpu, refused in words of the command line.
+// gpu_choice.cpp - --device gpu, with error messages for command-line users.
 #include <string>
 
 #include "bench/harness/errors.hpp"
@@ -9,7 +9,7 @@ namespace espalier::cli {
 
 device gpu_for_command() try { return device::cuda(); } catch (const error& e) {
   std::string reason = e.what();
-  const auto advice = reason.find("; use device::cpu()");  // the library's, to programs
+  const auto advice = reason.find("; use device::cpu()");  // the library's advice to programs
   if (advice != std::string::npos) reason = reason.substr(0, advice) + ".";
   throw bench::bad_arguments("--device gpu cannot be used here; --device cpu can. " + reason);
 }

@@ -1,4 +1,4 @@
-// info.cpp - `espalier info`: what this machine offers and what this build can use of it.
+// info.cpp - `espalier info`: the hardware of this machine and the features of this build.
 #include <fmt/format.h>
 
 #include <iostream>

@@ -1,6 +1,7 @@
-// main.cpp - `espalier`: parses, runs one subcommand, turns exceptions into one sentence and an exit code.
+// main.cpp - `espalier`: parses arguments, runs one subcommand, and converts exceptions to one sentence and an exit
+// code.
 //
-// Exit codes: 0 done; 1 something failed or an answer was wrong; 2 the arguments make no sense.
+// Exit codes: 0 success; 1 a failure or a wrong result; 2 invalid arguments.
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -15,8 +16,8 @@ int refuse(const std::string& sentence, int code) {
   return code;
 }
 
-/// The command for result files. Where a result went and where a peer lies do not change it, and would name folders of
-/// this machine.
+/// Returns the command line for result files. Paths of outputs and of peer programs are omitted: they do not affect the
+/// result and would reveal folders of this machine.
 std::string joined(int argc, char** argv) {
   std::string text = "espalier";
   for (int i = 1; i < argc; ++i) {
@@ -31,13 +32,13 @@ std::string joined(int argc, char** argv) {
   return text;
 }
 
-/// CLI11 would only say that a subcommand is missing.
+/// CLI11 would only report that a subcommand is missing.
 bool is_unknown_subcommand(CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return false;
   return app.get_subcommands([&](CLI::App* known) { return known->check_name(argv[1]); }).empty();
 }
 
-/// "demo, bench and info", as subcommands are listed in a sentence.
+/// Lists subcommands for use in a sentence: "demo, bench and info".
 std::string subcommand_names(CLI::App& app) {
   const auto known = app.get_subcommands([](CLI::App*) { return true; });
   std::string names;

@@ -1,5 +1,6 @@
-// parallel_for_pieces.cpp - see parallel_for_pieces.hpp. Declares to TSan the ordering made by the TBB library, which is not instrumented:
-// everything before the loop is visible to all pieces, and everything in the pieces is visible after the loop.
+// parallel_for_pieces.cpp - see parallel_for_pieces.hpp. Declares to TSan the ordering made by the TBB library, which
+// is not instrumented: everything before the loop is visible to all pieces, and everything in the pieces is visible
+// after the loop.
 #include "device/parallel_for_pieces.hpp"
 
 #include <algorithm>

@@ -29,7 +29,7 @@ catalog::entry_ptr catalog::slot::read_entry() {
   try {
     entry = read();
   } catch (const engine_error& e) {
-    if (e.kind() == error_kind::damaged) problem = e.what();  // another failure may be gone the next time
+    if (e.kind() == error_kind::damaged) problem = e.what();  // other failures may be temporary
     throw;
   }
   return entry;

@@ -41,7 +41,7 @@ class prepared_state {
     try {
       with_deep_stack(text.size(), [this] { statements.clear(); });
     } catch (const error&) {
-      // Without a thread it is done here, by the vector.
+      // If no thread can be started, the vector's destructor frees it here.
     }
   }
 
@@ -54,7 +54,7 @@ class prepared_state {
 
 namespace {
 
-// Thrown in place of what a caller's own function has thrown, which is none of the engine's errors.
+// Replaces an exception that a caller's own function has thrown, which is not one of the engine's errors.
 struct caller_has_thrown {
   std::exception_ptr what;
 };
@@ -70,7 +70,7 @@ progress guarded(const progress& tell) {
   };
 }
 
-// What was thrown, as the kind of error that programs know. Errors inside the engine know a place, not the text.
+// Rethrows an exception as an error type of the public API. Internal errors have a position, but not the text.
 [[noreturn]] void throw_as_sql_error(std::string_view text, const error_code& otherwise) {
   const auto fail = [&](const std::string& sentence, const error_code& code, int position = -1) {
     throw sql_error(sentence, text, position < 0 ? std::nullopt : std::optional<std::size_t>(position), code);
@@ -103,7 +103,7 @@ progress guarded(const progress& tell) {
   } catch (const std::exception& e) {
     fail(fmt::format("Internal error ({}); nothing was changed. Please report it.", e.what()), codes::internal_error);
   }
-  std::abort();  // not reached
+  std::abort();  // unreachable
 }
 
 template <class Body>
@@ -138,7 +138,7 @@ std::vector<ast::statement> parsed(std::string_view sql, double& milliseconds) {
       codes::feature_not_supported);
 }
 
-// A statement that throws, for whatever reason, fails the transaction it is in, as in PostgreSQL.
+// As in PostgreSQL, a statement that throws for any reason fails its transaction.
 class failure_guard {
  public:
   explicit failure_guard(session& open) : open_(open) {}
@@ -153,7 +153,7 @@ class failure_guard {
   int before_ = std::uncaught_exceptions();
 };
 
-// Rolls back a transaction that a script has begun and left open.
+// Rolls back a transaction that a script has started and left open.
 class script_scope {
  public:
   explicit script_scope(session& open) : open_(open), outer_(open.transaction_number()) {}

@@ -10,15 +10,14 @@
 namespace espalier::engine {
 namespace {
 
-// Statements of this length cannot be so deep that they need more than `enough`.
+// Statements up to this length cannot be nested so deeply that they need more than `enough`.
 constexpr std::size_t short_statement = 8192;
 constexpr std::size_t enough = std::size_t{4} << 20;
-// libpg_query's parser takes up to 70 bytes of stack for each byte of 1+1+1...; pages that are not touched take no
-// memory.
+// libpg_query's parser takes up to 70 bytes of stack per byte of 1+1+1...; untouched pages take no memory.
 constexpr std::size_t stack_per_byte = 512;
 constexpr std::size_t least_stack = std::size_t{256} << 20;
 
-// The lowest address of this thread's stack; 0 where it is not known.
+// Returns the lowest address of this thread's stack, or 0 if it is unknown.
 std::uintptr_t lowest_address() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
@@ -30,7 +29,7 @@ std::uintptr_t lowest_address() {
 }
 
 bool has_enough_stack() {
-  // Of the first thread it is read from /proc: once for each thread.
+  // It is read from /proc for the main thread, so it is cached per thread.
   thread_local const std::uintptr_t lowest = lowest_address();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return lowest != 0 && here > lowest && here - lowest >= enough;

@@ -12,12 +12,13 @@ constexpr std::size_t digit_bits = 32;
 constexpr std::int64_t digit_mask = (std::int64_t{1} << digit_bits) - 1;
 constexpr int least_exponent = -1074;
 
-// Digits below the highest that is not zero, rounded to even.
+// Rounds the digits below the highest nonzero one to nearest even.
 double rounded(const std::int64_t* digits, std::size_t count) {
   std::size_t top = count;
   while (top > 0 && digits[top - 1] == 0) --top;
   if (top == 0) return 0;
-  // Three digits have at least 65 bits, which is more than a double's 53; of all below it only matters if any is there.
+  // Three digits have at least 65 bits, which is more than the 53 bits of a double. Of all lower digits it only matters
+  // whether one is not zero.
   const std::size_t lowest = top > 3 ? top - 3 : 0;
   uint128 value = 0;
   for (std::size_t i = lowest + 3; i-- > lowest;) value = value << digit_bits | static_cast<std::uint64_t>(digits[i]);
@@ -50,7 +51,7 @@ void exact_float_sum::add(double value) {
   constexpr std::uint64_t hidden_bit = std::uint64_t{1} << 52;
   const std::uint64_t exponent = bits >> 52 & 0x7ff;
   const std::uint64_t mantissa = (bits & (hidden_bit - 1)) | (exponent != 0 ? hidden_bit : 0);
-  const std::uint64_t shift = exponent != 0 ? exponent - 1 : 0;  // above 2^-1074
+  const std::uint64_t shift = exponent != 0 ? exponent - 1 : 0;  // relative to 2^-1074
   const uint128 shifted = static_cast<uint128>(mantissa) << (shift % digit_bits);
   const std::int64_t sign = bits >> 63 != 0 ? -1 : 1;
   std::int64_t* const digit = digits_.data() + shift / digit_bits;
@@ -60,7 +61,7 @@ void exact_float_sum::add(double value) {
   if (++additions_ == most_additions) carry();
 }
 
-// Afterwards all digits but the highest are in [0, 2^32); that one has the sign of the sum.
+// Afterwards all digits but the highest are in [0, 2^32); the highest has the sign of the sum.
 void exact_float_sum::carry() {
   for (std::size_t i = 0; i + 1 < digit_count; ++i) {
     digits_[i + 1] += digits_[i] >> digit_bits;

@@ -1,8 +1,8 @@
-// float_sum.hpp - sums of floats that do not depend on the order of the values: the exact sum, rounded once. So a scan,
-// an index and any number of threads give the same bits.
+// float_sum.hpp - sums of floats that do not depend on the order of the values: the exact sum, rounded once. A scan, an
+// index and any number of threads therefore return the same bits.
 //
-// `float_sum` is fast and knows whether it is exact, which it is unless the values span more bits than its parts hold
-// or one of them is not finite. `exact_float_sum` holds every sum of doubles; it is for what is left.
+// `float_sum` is fast and detects whether it is exact, which it is unless the values span more bits than its parts hold
+// or one of them is not finite. `exact_float_sum` represents every sum of doubles and is used for the remaining cases.
 #pragma once
 
 #include <array>
@@ -12,26 +12,27 @@
 
 namespace espalier::engine {
 
-/// Every finite double is a multiple of 2^-1074 below 2^1024: a fixed-point number with digits of 32 bits.
+/// Every finite double is a multiple of 2^-1074 below 2^1024, so a fixed-point number with 32-bit digits represents it.
 class exact_float_sum {
  public:
   void add(double value);
-  /// Correctly rounded; infinite beyond double's range; NaN with a NaN among the values or infinities of both signs.
+  /// Returns the correctly rounded sum: infinity beyond the range of double, NaN if there is a NaN or infinities of
+  /// both signs.
   [[nodiscard]] double total() const;
 
  private:
-  static constexpr std::size_t digit_count = 70;  // 66 for the values, and room for carries
+  static constexpr std::size_t digit_count = 70;  // 66 for the values, the others for carries
   static constexpr std::uint32_t most_additions = std::uint32_t{1} << 30;
 
   void carry();
 
-  std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits, and negative, too
+  std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits or negative
   std::uint32_t additions_ = 0;                     ///< since the last carry
   bool has_nan_ = false, has_plus_infinity_ = false, has_minus_infinity_ = false;
 };
 
-/// Parts of decreasing weight whose sum is exactly that of the values, as long as is_exact(). Each part takes what the
-/// addition to the one before it has lost (Knuth's TwoSum).
+/// Parts of decreasing weight whose sum is exactly that of the values while is_exact(). Each part accumulates the
+/// rounding errors of additions to the preceding one (Knuth's TwoSum).
 template <std::size_t Parts>
 class float_sum {
  public:
@@ -42,7 +43,7 @@ class float_sum {
       value = (part - (sum - of_value)) + (value - of_value);
       part = sum;
     }
-    is_lossy_ |= value != 0;  // NaN included
+    is_lossy_ |= value != 0;  // including NaN
     return *this;
   }
   float_sum& operator+=(const float_sum& other) {
@@ -51,7 +52,7 @@ class float_sum {
     return *this;
   }
   [[nodiscard]] bool is_exact() const { return !is_lossy_; }
-  /// Correctly rounded if is_exact(); else of no use.
+  /// Returns the correctly rounded sum if is_exact(); otherwise the result is unspecified.
   [[nodiscard]] double total() const {
     bool two_suffice = true;
     for (std::size_t i = 2; i < Parts; ++i) two_suffice &= parts_[i] == 0;

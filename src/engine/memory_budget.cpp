@@ -30,7 +30,7 @@ std::int64_t machine_memory() {
   const auto pages = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES));
   const auto bytes = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
   std::int64_t out = pages > 0 && bytes > 0 ? pages * bytes : std::numeric_limits<std::int64_t>::max() / 100;
-  // Version 2 and 1 of cgroups, as a container sees its own.
+  // cgroups version 2 and 1, as seen inside a container.
   for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::int64_t limit = 0;
     if (std::ifstream(file) >> limit && limit > 0) out = std::min(out, limit);
@@ -52,7 +52,7 @@ std::string readable(std::int64_t bytes) {
 }  // namespace
 
 memory_budget::memory_budget(std::optional<std::int64_t> limit) : limit_(0), before_(allocated()) {
-  // Tables that fill the memory leave a statement a little all the same.
+  // A statement gets a minimum even if tables fill the memory.
   constexpr std::int64_t least = std::int64_t{64} << 20;
   limit_ = limit ? *limit : std::max(least, default_memory_limit() - before_);
 }

@@ -1,9 +1,8 @@
-// memory_budget.hpp - how much memory a statement may take.
+// memory_budget.hpp - limits the memory of a statement.
 //
-// Arrow's default pool counts what columns take, held_memory what indexes take; the engine's own large arrays are
-// claimed by the operators that make them, on whatever thread of the statement. A statement looks at the sum whenever
-// it asks whether to stop (stop.hpp): once for each block of rows, so it exceeds the limit by no more than some blocks
-// before it is refused.
+// Arrow's default pool counts the memory of columns and held_memory that of indexes; operators claim their own large
+// arrays, on any thread of the statement. A statement checks the sum whenever it polls for cancellation (stop.hpp),
+// which is once per block of rows, so it exceeds the limit by at most a few blocks before it fails.
 #pragma once
 
 #include <atomic>
@@ -16,16 +15,16 @@ namespace espalier::engine {
 
 class memory_budget {
  public:
-  /// `limit`: bytes beyond what is allocated now; none: 80 % of what the machine or its cgroup has, with what is
-  /// allocated now.
+  /// `limit` is in bytes beyond what is allocated now. Without a limit it is 80 % of the memory of the machine or its
+  /// cgroup, including what is allocated now.
   explicit memory_budget(std::optional<std::int64_t> limit);
 
-  /// Throws `engine_error` (53200) where the statement has more than its limit, or would have with `more` bytes.
+  /// Throws `engine_error` (53200) if the statement exceeds its limit, or would with `more` bytes.
   void check(std::int64_t more = 0) const;
   void add(std::int64_t bytes) noexcept { claimed_ += bytes; }
   [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
 
-  /// Of the statement that this thread began, or helps with (parallel.hpp); null: it is not limited.
+  /// Returns the budget of the statement that this thread runs or helps with (parallel.hpp); null means unlimited.
   [[nodiscard]] static memory_budget* current() noexcept;
 
  private:
@@ -34,7 +33,7 @@ class memory_budget {
   std::atomic<std::int64_t> claimed_{0};
 };
 
-/// While it lives, this thread's statement has that budget.
+/// Sets the budget of this thread's statement during its lifetime.
 class memory_scope {
  public:
   explicit memory_scope(memory_budget* budget) noexcept;
@@ -46,8 +45,8 @@ class memory_scope {
   memory_budget* before_;
 };
 
-/// Memory outside of Arrow's pool that outlives statements, such as that of an index: counted as allocated while this
-/// lives.
+/// Memory outside of Arrow's pool that outlives statements, such as that of an index. It counts as allocated during the
+/// lifetime of this object.
 class held_memory {
  public:
   held_memory() = default;
@@ -55,7 +54,7 @@ class held_memory {
   held_memory& operator=(held_memory&& other) noexcept;
   ~held_memory();
 
-  /// From now on so much.
+  /// Sets the current number of bytes.
   void set(std::size_t bytes) noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
@@ -63,10 +62,10 @@ class held_memory {
   std::size_t bytes_ = 0;
 };
 
-/// Throws as `check` does where the thread's statement would have more than its limit with `bytes` more.
+/// Throws as `check` does if the thread's statement would exceed its limit with `bytes` more.
 void require_memory(std::size_t bytes);
 
-/// Memory that the thread's statement takes while this lives. Throws as `check` does.
+/// Memory that the thread's statement uses during the lifetime of this object. Throws as `check` does.
 class memory_claim {
  public:
   explicit memory_claim(std::size_t bytes);
@@ -79,10 +78,10 @@ class memory_claim {
   std::int64_t bytes_;
 };
 
-/// 80 % of what the machine has, or of the limit of the process's cgroup where that is less.
+/// Returns 80 % of the memory of the machine, or of the process's cgroup limit if that is less.
 [[nodiscard]] std::int64_t default_memory_limit();
-/// "512MB", "4 GB", "1.5GiB", "80%" (of what the machine has), "1048576"; none for anything else. Units are powers of
-/// 1024, as in PostgreSQL.
+/// Parses "512MB", "4 GB", "1.5GiB", "80%" (of the machine's memory) or "1048576"; returns nothing for anything else.
+/// Units are powers of 1024, as in PostgreSQL.
 [[nodiscard]] std::optional<std::int64_t> memory_size(std::string_view text);
 
 }  // namespace espalier::engine

@@ -1,4 +1,4 @@
-// parallel_sort.hpp - a sort on all cores that can be stopped on its way (stop.hpp), which tbb::parallel_sort cannot.
+// parallel_sort.hpp - a parallel sort that can be cancelled (stop.hpp), unlike tbb::parallel_sort.
 #pragma once
 
 #include <tbb/parallel_invoke.h>
@@ -19,8 +19,8 @@ It median(It a, It b, It c, const Less& less) {
   return less(*a, *c) ? a : (less(*b, *c) ? c : b);
 }
 
-/// Quicksort. Only what begins before `wanted` comes into order; `splits` left before a std::sort does the rest, which
-/// has no bad cases.
+/// Quicksort. Only ranges that start before `wanted` are sorted. After `splits` levels it falls back to std::sort,
+/// which has no quadratic case.
 template <class It, class Less>
 void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits, const cancellation_token* question) {
   constexpr std::ptrdiff_t few = 1 << 13;
@@ -35,7 +35,7 @@ void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits
   std::iter_swap(first, median(third(0), third(3), third(6), less));
   const It bound = std::partition(std::next(first), last, [&](const auto& e) { return less(e, *first); });
   const It middle = std::prev(bound);
-  std::iter_swap(first, middle);  // everything before it is less, nothing behind it
+  std::iter_swap(first, middle);  // everything before it is less, everything after it is not
   const auto left = [&] { sort_pieces(first, middle, wanted, less, splits - 1, question); };
   if (bound >= wanted) return left();
   tbb::parallel_invoke(left, [&] { sort_pieces(bound, last, wanted, less, splits - 1, question); });
@@ -43,8 +43,8 @@ void sort_pieces(It first, It last, It wanted, const Less& less, unsigned splits
 
 }  // namespace detail
 
-/// Puts the first `wanted` elements of [first, last) in order into their places; no two may be equal. What is stopped
-/// leaves the elements in some order.
+/// Sorts the first `wanted` elements of [first, last) into place; all elements must be distinct. If cancelled, the
+/// elements are left in unspecified order.
 template <class It, class Less>
 void parallel_sort(It first, It last, std::ptrdiff_t wanted, const Less& less) {
   if (std::is_sorted(first, last, less)) return;

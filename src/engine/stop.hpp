@@ -1,8 +1,8 @@
-// stop.hpp - how a running statement learns that it is to stop.
+// stop.hpp - cancellation of running statements.
 //
-// The question whether to stop belongs to the thread that runs the statement and, inside the loops of parallel.hpp, to
-// every thread that helps it. Whatever works on many rows calls check_cancelled once for each block of them; what puts
-// a change in place is put under a scope without a question, so that it is done as a whole.
+// The cancellation token belongs to the thread that runs the statement and, inside the loops of parallel.hpp, to every
+// thread that helps it. Code that processes many rows calls check_cancelled once per block of them. A change is
+// committed in a scope without a token, so that it is not interrupted.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace espalier::engine {
 
-/// While it lives, this thread works for a statement with this question; null: for one that cannot be stopped.
+/// Sets the token of this thread's statement during its lifetime; null means that it cannot be cancelled.
 class cancellation_scope {
  public:
   explicit cancellation_scope(const cancellation_token* question) noexcept;
@@ -20,20 +20,20 @@ class cancellation_scope {
   cancellation_scope& operator=(const cancellation_scope&) = delete;
   ~cancellation_scope();
 
-  /// This thread's question.
+  /// Returns this thread's token.
   [[nodiscard]] static const cancellation_token* current() noexcept;
 
  private:
   const cancellation_token* before_;
 };
 
-/// Throws `query_cancelled` if this thread's statement is to stop.
+/// Throws `query_cancelled` if this thread's statement has been cancelled.
 void check_cancelled();
 
-/// Rows that a loop may pass without a check_cancelled: some milliseconds.
+/// The number of rows that a loop may process between checks, which takes a few milliseconds.
 inline constexpr std::size_t rows_between_checks = std::size_t{1} << 16;
 
-/// Calls body(from, to) for blocks of [begin, end), one after the other, with a check before each.
+/// Calls body(from, to) for consecutive blocks of [begin, end), with a check before each.
 template <class Body>
 void in_blocks(std::size_t begin, std::size_t end, const Body& body) {
   for (std::size_t from = begin; from < end; from += rows_between_checks) {
@@ -42,7 +42,7 @@ void in_blocks(std::size_t begin, std::size_t end, const Body& body) {
   }
 }
 
-/// The same row by row.
+/// The same for each row.
 template <class Body>
 void for_each_row(std::size_t begin, std::size_t end, const Body& body) {
   in_blocks(begin, end, [&](std::size_t from, std::size_t to) {

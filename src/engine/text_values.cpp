@@ -29,14 +29,14 @@ bool same_word(std::string_view text, std::string_view lower) {
                             [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
-// Days since 1970 of a day of the Gregorian calendar, and back: std::chrono's years end at 32767.
+// Converts between days since 1970 and dates of the Gregorian calendar. The years of std::chrono end at 32767.
 struct civil_day {
   std::int64_t year;
   int month, day;
 };
 
 std::int64_t days_of(const civil_day& d) {
-  const std::int64_t year = d.month <= 2 ? d.year - 1 : d.year;  // years begin in March, leap days are last
+  const std::int64_t year = d.month <= 2 ? d.year - 1 : d.year;  // years start in March, so that leap days are last
   const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
   const std::int64_t year_of_era = year - era * 400;
   const std::int64_t day_of_year = (153 * (d.month + (d.month > 2 ? -3 : 9)) + 2) / 5 + d.day - 1;
@@ -56,7 +56,7 @@ civil_day day_of(std::int64_t days) {
   return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month, day};
 }
 
-// Reads from the front of a text; what does not fit leaves `ok` false.
+// Reads from the front of a text; invalid input sets `ok` to false.
 struct field_reader {
   std::string_view rest;
   bool ok = true;
@@ -87,12 +87,12 @@ std::optional<std::int64_t> read_day(field_reader& from) {
   if (negative) day.year = -day.year;
   if (!from.ok || day.month < 1 || day.month > 12 || day.day < 1) return std::nullopt;
   const auto days = days_of(day);
-  const auto back = day_of(days);  // February 30 is another day
+  const auto back = day_of(days);  // rejects February 30, which would be another day
   if (back.month != day.month || back.day != day.day) return std::nullopt;
   return days;
 }
 
-// .ffffff; more digits are rounded.
+// Reads .ffffff; more digits are rounded.
 std::int64_t read_fraction(field_reader& from) {
   std::int64_t micros = 0, unit = 100'000;
   bool any = false, round_up = false;
@@ -122,7 +122,7 @@ std::optional<std::int64_t> read_clock(field_reader& from) {
   return (hour * 3600 + minute * 60 + second) * micros_of_second + fraction;
 }
 
-// Z, +00 and +00:00: a timestamp has no zone, so another one would be lost.
+// Accepts Z, +00 and +00:00. A timestamp has no zone, so any other zone would be lost.
 bool read_zone(field_reader& from) {
   static_cast<void>(from.take(' '));
   if (from.take('Z') || from.take('z')) return from.rest.empty();

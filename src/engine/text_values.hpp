@@ -1,4 +1,4 @@
-// text_values.hpp - text as numbers and times and back, as PostgreSQL reads and writes them.
+// text_values.hpp - converts text to numbers and times and back, in PostgreSQL's formats.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 
 namespace espalier::engine {
 
-/// Digits with a sign or without; blanks around them are allowed, hexadecimal digits and fractions are not.
+/// Accepts digits with an optional sign and surrounding blanks, but neither hexadecimal digits nor fractions.
 [[nodiscard]] std::optional<std::int64_t> integer_in(std::string_view text);
-/// A decimal number with an exponent or without, or inf, infinity, nan in any case. None beyond the type's range.
+/// Accepts a decimal number with an optional exponent, or inf, infinity, nan in any case. Returns nothing if it is out
+/// of range.
 template <class Float>
 [[nodiscard]] std::optional<Float> float_in(std::string_view text);
-/// YYYY-MM-DD, months and days with one digit or two: days since 1970.
+/// Parses YYYY-MM-DD, with one or two digits for month and day, and returns days since 1970.
 [[nodiscard]] std::optional<std::int32_t> date_in(std::string_view text);
-/// A date, or a date and HH[:MM[:SS[.ffffff]]] behind a blank or T, with Z or +00 at the end or without: microseconds
-/// since 1970.
+/// Parses a date, or a date and HH[:MM[:SS[.ffffff]]] separated by a blank or T, optionally followed by Z or +00, and
+/// returns microseconds since 1970.
 [[nodiscard]] std::optional<std::int64_t> timestamp_in(std::string_view text);
 
-/// The fewest digits that are read as the same value; with an exponent from 10^15 on (float: 10^6) and below 10^-4.
+/// Returns the fewest digits that are read as the same value, with an exponent from 10^15 on (float: 10^6) and below
+/// 10^-4.
 template <class Float>
 [[nodiscard]] std::string text_of_float(Float value);
 [[nodiscard]] std::string text_of_date(std::int32_t days);
-/// Digits of a second's fraction that say something only.
+/// Trailing zeros of the fraction of a second are omitted.
 [[nodiscard]] std::string text_of_timestamp(std::int64_t micros);
 
 }  // namespace espalier::engine

@@ -1,4 +1,4 @@
-// types.cpp - tables of names and the rules of conversion on load.
+// types.cpp - type names and the conversion rules on load.
 #include "engine/types.hpp"
 
 #include <arrow/type.h>
@@ -19,7 +19,7 @@ struct type_name {
   type_id id;
 };
 
-// The first name of each type is the one we print.
+// The first name of each type is the one that is printed.
 constexpr std::array type_names = {
     type_name{"boolean", type_id::boolean},
     type_name{"bool", type_id::boolean},
@@ -163,7 +163,8 @@ std::optional<column_type> type_from_sql(std::string_view name, std::span<const 
     if (modifiers.empty()) return column_type{type_id::decimal, 18, 3};
     return decimal_type(modifiers[0], modifiers.size() == 2 ? modifiers[1] : 0);
   }
-  // PostgreSQL cuts or refuses strings longer than varchar(n) and rounds to timestamp(p): neither is silently ignored.
+  // PostgreSQL truncates or refuses strings longer than varchar(n) and rounds to timestamp(p). These modifiers are
+  // refused here, since ignoring them would change results.
   if (!modifiers.empty()) {
     throw error(fmt::format("{} takes no number in parentheses here: columns of it hold every value.", lower));
   }

@@ -1,7 +1,7 @@
-// types.hpp - the types of columns: ours, Arrow's, and the names that SQL has for them.
+// types.hpp - column types: the engine's, Arrow's, and their SQL names.
 //
-// A column is stored as exactly one Arrow type for each of ours. Files may bring others; `loaded_type` says what they
-// become, and table/convert.hpp makes them so.
+// Each type is stored as exactly one Arrow type. Files may have other Arrow types; `loaded_type` returns the type that
+// they are converted to, and table/convert.hpp converts them.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -31,7 +31,7 @@ enum class type_id : std::uint8_t {
 
 struct column_type {
   type_id id = type_id::int64;
-  int precision = 0;  // of decimals, else 0
+  int precision = 0;  // for decimals, otherwise 0
   int scale = 0;
 
   friend bool operator==(const column_type&, const column_type&) = default;
@@ -43,26 +43,26 @@ inline constexpr int max_decimal_precision = 38;
 [[nodiscard]] constexpr bool is_float(type_id id) noexcept { return id == type_id::float32 || id == type_id::float64; }
 [[nodiscard]] constexpr bool is_numeric(type_id id) noexcept { return id >= type_id::int8 && id <= type_id::decimal; }
 
-/// The Arrow type a column of this type is stored as.
+/// Returns the Arrow type as which a column of this type is stored.
 [[nodiscard]] std::shared_ptr<arrow::DataType> arrow_type(const column_type& type);
 
-/// The type whose stored form is `type`, or nothing where it first has to be converted.
+/// Returns the type whose stored form is `type`, or nothing if it has to be converted first.
 [[nodiscard]] std::optional<column_type> stored_type(const arrow::DataType& type);
 
-/// What a column of this Arrow type becomes when it is loaded: unsigned integers are widened, dictionaries and other
-/// kinds of strings become varchar, instants become UTC. Nothing where no type of ours can hold it.
+/// Returns the type that a column of this Arrow type is converted to on load: unsigned integers are widened,
+/// dictionaries and other string types become varchar, and instants become UTC. Returns nothing if no type can
+/// represent it.
 [[nodiscard]] std::optional<column_type> loaded_type(const arrow::DataType& type);
 
-/// As PostgreSQL spells it: "bigint", "numeric(12,2)", "double precision".
+/// Returns PostgreSQL's name: "bigint", "numeric(12,2)", "double precision".
 [[nodiscard]] std::string sql_name(const column_type& type);
 
-/// The type behind a name, in any case: SQL's ("double precision"), PostgreSQL's internal ones that its parser hands
-/// out
-/// ("int4", "bpchar"), and "tinyint". `modifiers` are the numbers in parentheses; numeric without any is numeric(18,3).
-/// Nothing for unknown names; throws `error` for modifiers that the type does not take.
+/// Returns the type with that name, in any case: SQL names ("double precision"), the internal names of PostgreSQL's
+/// parser ("int4", "bpchar"), and "tinyint". `modifiers` are the numbers in parentheses; numeric without any is
+/// numeric(18,3). Returns nothing for unknown names; throws `error` for modifiers that the type does not take.
 [[nodiscard]] std::optional<column_type> type_from_sql(std::string_view name, std::span<const int> modifiers = {});
 
-/// decimal(precision, scale), checked.
+/// Returns decimal(precision, scale) after checking the arguments.
 [[nodiscard]] column_type decimal_type(int precision, int scale);
 
 }  // namespace espalier::engine

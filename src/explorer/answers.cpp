@@ -1,5 +1,4 @@
-// answers.cpp - see answers.hpp. Events and states are written by the library; around them JSON is put together as
-// text.
+// answers.cpp - see answers.hpp. The library writes events and states; the JSON around them is assembled as text.
 #include "explorer/answers.hpp"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ std::string text_of(const trace_state& state) {
   write_state(out, state);
   return out.str();
 }
-/// Members without the braces around them.
+/// Returns the members of an object without the braces.
 std::string members(const json& object) {
   const std::string text = object.dump();
   return text.substr(1, text.size() - 2);
@@ -226,7 +225,7 @@ trace_download::trace_download(std::shared_ptr<source> from) : source_(std::move
   write_header(begin, trace.header, &trace.start);
   begin << '\n';
   begin_ = begin.str();
-  // A trace from a file keeps the tree that it ended with, even where lost events lie between.
+  // A trace from a file keeps its final tree, even if events were lost before it.
   write_end(end, events_, trace.lost, trace.left_out, source_->is_live() ? source_->state_at(events_) : trace.final);
   end_ = end.str();
 }

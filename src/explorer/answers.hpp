@@ -1,4 +1,4 @@
-// answers.hpp - what the explorer answers, as JSON text: docs/explorer-api.md. Each call locks its source.
+// answers.hpp - the explorer's responses as JSON text (docs/explorer-api.md). Each call locks its source.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace espalier::explorer {
 [[nodiscard]] std::string info_answer(registry& all, const std::string& index);
 [[nodiscard]] std::string source_answer(source& s);
 [[nodiscard]] std::string events_answer(source& s, std::uint64_t from, std::uint64_t count);
-/// `at`: left out means the last position.
+/// Without `at`, the last position is used.
 [[nodiscard]] std::string state_answer(source& s, std::optional<std::uint64_t> at, const live_limits& limits);
 [[nodiscard]] std::string summary_answer(source& s, std::optional<std::uint64_t> at, std::uint64_t cells);
 [[nodiscard]] std::string around_answer(source& s, std::optional<std::uint64_t> at, const std::string& name,
                                         std::uint64_t reach);
 [[nodiscard]] std::string path_answer(source& s, std::optional<std::uint64_t> at, std::uint64_t key);
-/// Does it in the real library. Throws refused 409 while the session is at work, or when its recording is full.
+/// Runs the operations in the library. Throws refused 409 while the session is busy or if its recording is full.
 [[nodiscard]] std::string run_answer(source& s, const live_run& run, const live_limits& limits);
 [[nodiscard]] std::string check_answer(const std::string& text);
 
-/// A trace file piece by piece, as it was when the first one was asked for.
+/// A trace file in pieces, as of the time of the first piece.
 class trace_download {
  public:
   explicit trace_download(std::shared_ptr<source> from);
-  /// The next piece; empty: that was all.
+  /// Returns the next piece; an empty one ends the file.
   [[nodiscard]] std::string next();
 
  private:

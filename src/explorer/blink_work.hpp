@@ -1,4 +1,4 @@
-// blink_work.hpp - operations on a B-link tree by traced teams: the text that threads and tiles share.
+// blink_work.hpp - operations on a B-link tree by traced teams; CPU threads and GPU tiles share this code.
 #pragma once
 
 #include "espalier/blink_tree/policy.hpp"
@@ -6,7 +6,7 @@
 
 namespace espalier::explorer {
 
-/// Worker w does the keys at w, w + workers, ... one after the other. A key is its own value.
+/// Worker w processes the keys at w, w + workers, ... in order. The value of a key is the key itself.
 template <protocol P, inner_index U, class View>
 struct blink_work {
   View tree;
@@ -16,10 +16,10 @@ struct blink_work {
   std::uint64_t n;
   std::uint64_t to;
   std::uint64_t workers;
-  std::uint8_t* results;  ///< trace_result for each key
-  std::uint64_t* found;   ///< the first elements of a range, and
+  std::uint8_t* results;  ///< trace_result per key
+  std::uint64_t* found;   ///< the first elements of a range
   std::uint64_t most_found;
-  std::uint64_t* count;  ///< how many it has
+  std::uint64_t* count;  ///< the number of elements in the range
 
   template <class Team>
   ESPALIER_HD void operator()(Team plain, std::size_t w) const {

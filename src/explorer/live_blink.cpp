@@ -1,4 +1,4 @@
-// live_blink.cpp - traced threads of a CPU. Twin: live_blink_cuda.cu.
+// live_blink.cpp - traced threads of a CPU. Its counterpart is live_blink_cuda.cu.
 #include "explorer/live_blink.hpp"
 
 #include "explorer/live_blink_cuda.hpp"

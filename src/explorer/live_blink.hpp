@@ -1,7 +1,7 @@
-// live_blink.hpp - a B-link tree of the library, written to and read by traced teams of one kind of device.
+// live_blink.hpp - a B-link tree of the library that traced teams of one kind of device write and read.
 //
-// The owner is any of the library's compiled trees; only the operations are compiled here, with their hooks, and for
-// u64 keys and values alone. Launcher: how a blink_work runs, live_blink.cpp and live_blink_cuda.cu.
+// The owner is any of the library's compiled trees. Only the operations are compiled here, with trace hooks, for u64
+// keys and values. Launcher runs a blink_work; see live_blink.cpp and live_blink_cuda.cu.
 #pragma once
 
 #include <memory>
@@ -73,7 +73,7 @@ class live_blink final : public live_tree {
   std::unique_ptr<detail::blink_index> tree_;
 };
 
-/// Null: not compiled with hooks.
+/// Returns null if the policy is not compiled with hooks.
 template <class Launcher>
 [[nodiscard]] std::unique_ptr<live_tree> make_live_blink_on(const device& dev, const live_request& r) {
   const auto is = [&](const char* protocol_name, const char* upper_name, unsigned slots) {

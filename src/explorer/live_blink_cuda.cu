@@ -1,4 +1,4 @@
-// live_blink_cuda.cu - traced tiles of a GPU. Twin: live_blink.cpp.
+// live_blink_cuda.cu - traced tiles of a GPU. Its counterpart is live_blink.cpp.
 #include "explorer/live_blink_cuda.hpp"
 
 #include "espalier/device/cuda.cuh"
@@ -11,7 +11,7 @@ namespace {
 
 struct tile_launcher {
   static constexpr bool on_gpu = true;
-  static constexpr unsigned lanes = 8;  // 16 bytes each of header and keys of a leaf, as for the library's own writes
+  static constexpr unsigned lanes = 8;  // 16 bytes each of a leaf's header and keys, as in the library's own writes
   static std::string team_name() { return "tile of " + std::to_string(lanes) + " lanes"; }
 
   template <class Work>

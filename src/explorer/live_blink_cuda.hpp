@@ -1,4 +1,4 @@
-// live_blink_cuda.hpp - the GPU's half of live_blink.cpp.
+// live_blink_cuda.hpp - the GPU part of live_blink.cpp.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace espalier::explorer {
 
-/// Null: not compiled with hooks.
+/// Returns null if the policy is not compiled with hooks.
 [[nodiscard]] std::unique_ptr<live_tree> make_live_blink_cuda(const device& dev, const live_request& request);
 
 }  // namespace espalier::explorer

@@ -1,4 +1,4 @@
-// live_radix.cpp - a radix tree of 64-bit numbers as byte strings: the library's own, asked for traced calls.
+// live_radix.cpp - a radix tree of the library with 64-bit numbers as byte strings, using its traced calls.
 #include <memory>
 #include <string>
 

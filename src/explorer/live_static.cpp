@@ -1,8 +1,8 @@
-// live_static.cpp - searches in a static tree, seen by a team that tells which headers and lines it is given to look
-// at: the library's own search runs, and no hook is in it.
+// live_static.cpp - searches in a static tree by a team that records which headers and lines it reads. The library's
+// own search runs, without hooks.
 //
-// Three levels: the table (level 2), groups of lines (level 1), lines of keys (leaves). The implicit layout of the
-// hybrid tree is such a tree in host memory, of whose table and groups a device has a copy.
+// There are three levels: the table (level 2), groups of lines (level 1) and lines of keys (leaves). The implicit
+// layout of the hybrid tree is such a tree in host memory, with a copy of its table and groups on a device.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ using static_view = tree_view<std::uint64_t, 8>;
 using static_shape = tree_shape<std::uint64_t, 8>;
 constexpr trace_node table{0, 2};
 
-/// Where what it looks at lies is which node that is.
+/// Derives the node from the address that is read.
 struct watching_team : scalar_team {
   using alone = watching_team;
   const static_view* tree;
@@ -127,7 +127,7 @@ class live_static final : public live_tree {
   [[nodiscard]] const static_view& tree() const {
     return *static_cast<const static_view*>(index_ == "hybrid" ? side_->lines()->view() : alone_->view());
   }
-  /// Rank of the first element that is not below.
+  /// Returns the rank of the first element that is not less than `key`.
   std::uint64_t search(const traced_team<scalar_team>& notes, std::uint64_t key) const {
     using searching = searcher<watching_team, std::uint64_t, 8>;
     const static_view& t = tree();
@@ -137,7 +137,7 @@ class live_static final : public live_tree {
     const std::uint64_t x = searching::clamp(t, key);
     return searching::rank_in(team, t, searching::descend(team, t, x), x);
   }
-  /// Elements lie side by side: the next line is the next part of the range.
+  /// Elements are contiguous, so the next line continues the range.
   void take_range(const live_call& call, const traced_team<scalar_team>& notes, std::uint64_t rank,
                   live_outcome& outcome) const {
     const std::uint64_t first = rank;

@@ -1,4 +1,4 @@
-// live_tree.cpp - which tree serves a request.
+// live_tree.cpp - selects the tree for a request.
 #include "explorer/live_tree.hpp"
 
 #include <string>
@@ -8,8 +8,8 @@ namespace espalier::explorer {
 
 namespace {
 
-/// The regular layout of a hybrid tree is a B-link tree in host memory whose express lane the device has a copy of
-/// (hybrid_tree/blink_host_tree.cpp): that tree, as the side builds it for u64.
+/// The regular layout of a hybrid tree is a B-link tree in host memory with a copy of its express lane on the device
+/// (hybrid_tree/blink_host_tree.cpp). This is that tree, as built there for u64.
 constexpr unsigned regular_slots = 12;
 
 std::unique_ptr<live_tree> make_regular_layout(const device& dev, live_request request) {

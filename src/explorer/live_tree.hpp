@@ -1,5 +1,4 @@
-// live_tree.hpp - a real tree behind a trace: what the explorer's live sessions and `espalier bench INDEX --trace` work
-// on.
+// live_tree.hpp - a real tree behind a trace, for the explorer's live sessions and `espalier bench INDEX --trace`.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +13,16 @@
 
 namespace espalier::explorer {
 
-/// Which tree, and what is in it when the trace begins.
+/// The kind of tree, and its content at the start of the trace.
 struct live_request {
   std::string index = "blink";
-  std::string protocol;  ///< empty: the index's own
+  std::string protocol;  ///< empty selects the default of the index
   std::string upper;
-  unsigned slots = 0;  ///< 0: the index's own
+  unsigned slots = 0;  ///< 0 selects the default of the index
   std::vector<std::uint64_t> keys;
 };
 
-/// A line of what can be asked for.
+/// One supported combination of options.
 struct live_choice {
   std::string index, protocol, upper;
   std::vector<unsigned> slots;
@@ -32,13 +31,13 @@ struct live_choice {
 
 struct live_call {
   trace_op op = trace_op::find;
-  std::span<const std::uint64_t> keys;  ///< of a range: where it begins
-  std::uint64_t to = 0;                 ///< of a range: its last key
-  unsigned workers = 1;                 ///< threads or tiles; worker w takes the keys at w, w + workers, ...
+  std::span<const std::uint64_t> keys;  ///< for a range: its first key
+  std::uint64_t to = 0;                 ///< for a range: its last key
+  unsigned workers = 1;                 ///< threads or tiles; worker w processes the keys at w, w + workers, ...
 };
 struct live_outcome {
   std::uint64_t done = 0, unchanged = 0, out_of_nodes = 0;
-  std::uint64_t count = 0;           ///< elements of the range
+  std::uint64_t count = 0;           ///< number of elements in the range
   std::vector<std::uint64_t> found;  ///< the first of them
   static constexpr std::uint64_t most_found = 100;
 };
@@ -48,25 +47,25 @@ class live_tree {
   virtual ~live_tree() = default;
   [[nodiscard]] virtual trace_header header() const = 0;
   [[nodiscard]] virtual trace_state state() const = 0;
-  /// What dump() of the index says, as JSON.
+  /// Returns dump() of the index as JSON.
   [[nodiscard]] virtual std::string dump() const = 0;
-  /// Can it be written to?
+  /// Returns whether the tree supports writes.
   [[nodiscard]] virtual bool changes() const = 0;
-  /// Returns when all workers are done. Throws `error` if the tree cannot do that.
+  /// Returns when all workers are done. Throws `error` if the tree does not support the call.
   virtual live_outcome run(const live_call& call, const event_log& ring) = 0;
-  /// Makes anew what writes have left behind; false: there is nothing of that kind.
+  /// Rebuilds the parts that writes have left stale. Returns false if the tree has no such parts.
   virtual bool maintain() = 0;
   [[nodiscard]] virtual const device& get_device() const = 0;
 };
 
-/// Throws `error` with a sentence that says what there is.
+/// Throws `error` with the supported choices.
 [[nodiscard]] std::unique_ptr<live_tree> make_live_tree(const device& dev, live_request request);
 
-// One per index.
+// There is one function per index.
 [[nodiscard]] std::unique_ptr<live_tree> make_live_blink(const device& dev, const live_request& request);
 [[nodiscard]] std::unique_ptr<live_tree> make_live_radix(const device& dev, const live_request& request);
-/// A static tree; or, as `hybrid`, the implicit layout of the hybrid tree, whose host side is one. (That of its regular
-/// layout is a B-link tree: `hybrid` with protocol `link`.)
+/// Makes a static tree or, for `hybrid`, the implicit layout of the hybrid tree, whose host part is one. (The host part
+/// of its regular layout is a B-link tree: `hybrid` with protocol `link`.)
 [[nodiscard]] std::unique_ptr<live_tree> make_live_static(const device& dev, const live_request& request);
 
 }  // namespace espalier::explorer

@@ -1,5 +1,5 @@
-// questions.cpp - see questions.hpp. Levels are walked by right links from the leftmost node on, as the tree itself
-// does: a node that was split off and not yet linked is in no level.
+// questions.cpp - see questions.hpp. Levels are traversed by right links from the leftmost node on, as in the tree
+// itself, so a node that was split off and is not linked yet is in no level.
 #include "explorer/questions.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ level_order walk_right(const trace_state& state, trace_name first) {
 
 bool is_radix(const trace_state& state) { return node_at(state, state.root).kind != trace_node_kind::plain; }
 
-/// Nodes below n in key order, each into its level; the smallest key below n.
+/// Adds the nodes below n to their levels, in key order, and returns the smallest key below n.
 std::uint64_t walk_children(const trace_state& state, trace_name n, std::vector<level_order>& by_level) {
   const trace_node_state& node = node_at(state, n);
   level_order& order = by_level.at(node.level);
@@ -52,7 +52,7 @@ std::uint64_t walk_children(const trace_state& state, trace_name n, std::vector<
   return by_level.at(node.level).lows[place] = low;
 }
 
-/// The child on the way to a key, or nothing.
+/// Returns the child on the path to a key, or nothing.
 std::optional<trace_name> child_towards(const trace_node_state& node, std::uint64_t key) {
   if (node.children.empty()) return std::nullopt;
   if (node.kind == trace_node_kind::root) return node.children.front();
@@ -66,14 +66,14 @@ std::optional<trace_name> child_towards(const trace_node_state& node, std::uint6
   return node.children.at(above == node.keys.begin() ? 0 : static_cast<std::size_t>(above - node.keys.begin()) - 1);
 }
 
-/// Keys or children that a node has room for.
+/// Returns the number of keys or children that a node can hold.
 double capacity_of(const trace_header& header, const trace_node_state& n) {
   if (n.kind != trace_node_kind::plain) return static_cast<double>(room_of(n.kind));
   if (header.is_linked() || n.level == 0) return header.slots;
-  return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; the table
+  return n.level == 1 ? 23 : static_cast<double>(n.keys.size());  // lines of a group; keys of the table
 }
 
-/// Where the chain of a dead leaf ends.
+/// Follows right links from a dead leaf to a live one.
 trace_name alive(const trace_state& state, trace_name n) {
   for (std::size_t steps = 0; steps <= state.nodes.size(); ++steps) {
     const trace_node_state* node = state.find(n);
@@ -83,7 +83,7 @@ trace_name alive(const trace_state& state, trace_name n) {
   return n;
 }
 
-/// For each live leaf, how many dead ones lead to it.
+/// Returns, for each live leaf, the number of dead leaves whose chain ends at it.
 std::unordered_map<trace_name, std::uint64_t, trace_name_hash> dead_ends(const trace_state& state) {
   std::unordered_map<trace_name, std::uint64_t, trace_name_hash> counts;
   for (const auto& [name, node] : state.nodes) {

@@ -1,4 +1,4 @@
-// questions.hpp - what the page asks about a tree that is too large to be drawn as a whole.
+// questions.hpp - queries on a tree that is too large to be drawn as a whole.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace espalier::explorer {
 
-/// Nodes of one level from left to right, and the lowest key of each.
+/// The nodes of one level from left to right, and the lowest key of each.
 struct level_order {
   std::uint32_t level = 0;
   std::vector<trace_name> nodes;
   std::vector<std::uint64_t> lows;
 };
-/// From the root down. It takes a walk over the whole tree, so whoever asks more than once about a tree keeps it.
+/// Returns the levels from the root down. It traverses the whole tree, so callers should cache the result.
 [[nodiscard]] std::vector<level_order> walk_levels(const trace_state& state);
 
-/// Some neighbouring nodes of one level.
+/// Some adjacent nodes of one level.
 struct fill_cell {
   trace_name first;
   std::uint64_t nodes = 0;
-  std::uint64_t low = 0;  ///< lowest key that they cover
+  std::uint64_t low = 0;  ///< lowest key in them
   double fill = 0;        ///< used slots / slots
   std::uint64_t dead = 0, latched = 0, unposted = 0;
 };
@@ -35,7 +35,7 @@ struct tree_summary {
   std::uint64_t keys = 0, nodes = 0;
   std::vector<level_summary> levels;  ///< from the root down
 };
-/// `levels`: of this state.
+/// `levels` are those of `state`.
 [[nodiscard]] tree_summary summarise(const trace_state& state, const std::vector<level_order>& levels,
                                      const trace_header& header, std::uint64_t most_cells);
 
@@ -47,15 +47,15 @@ struct key_path {
   std::vector<path_step> steps;
   bool found = false;
 };
-/// The nodes that a search for a key visits, by the express lane if there is one.
+/// Returns the nodes that a search for a key visits, by the express lane if there is one.
 [[nodiscard]] key_path path_to(const trace_state& state, std::uint64_t key);
 
 struct surroundings {
-  trace_state part;  ///< just these nodes
+  trace_state part;  ///< these nodes only
   std::vector<trace_name> left, right;
   bool more_left = false, more_right = false;
 };
-/// Throws `error` if there is no such node.
+/// Throws `error` if the node does not exist.
 [[nodiscard]] surroundings around(const trace_state& state, const std::vector<level_order>& levels, trace_name n,
                                   std::uint64_t reach);
 

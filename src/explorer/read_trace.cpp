@@ -1,5 +1,5 @@
-// read_trace.cpp - docs/trace-format.md the other way round. Each event is replayed as soon as it is read, so that the
-// line of the first one that makes no sense is known.
+// read_trace.cpp - reads docs/trace-format.md. Each event is replayed as soon as it is read, so that the line of the
+// first invalid one is known.
 #include "explorer/read_trace.hpp"
 
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One object of a line: members by type, and a sentence if they are not there or something else.
+/// One JSON object of a line: members by type, with an error message if they are missing or of another type.
 class record {
  public:
   record(const json& object, std::uint64_t line, std::string about)
@@ -55,7 +55,7 @@ class record {
     if (!k) refuse(std::string("needs a text of decimal digits below 2^64 in '") + member + '\'');
     return *k;
   }
-  /// A key, or null for no limit.
+  /// Returns a key, or no limit for null.
   [[nodiscard]] std::uint64_t limit(const char* member) const {
     return at(member).is_null() ? trace_node_state::no_limit : key(member);
   }
@@ -65,7 +65,7 @@ class record {
     if (!n) refuse(std::string("needs the name of a node, such as l5 or i0, in '") + member + '\'');
     return *n;
   }
-  /// The place of a word in a list of words.
+  /// Returns the position of a word in a list of words.
   template <std::size_t N>
   [[nodiscard]] std::uint8_t choice(const char* member, const char* const (&words)[N]) const {
     const std::string word = text(member);
@@ -128,8 +128,8 @@ void read_node(const json& object, std::uint64_t line, const trace_header& heade
   if (!state.nodes.emplace(name, std::move(n)).second) r.refuse("is there twice");
 }
 
-/// Every name in a state is that of a node in it, of the same level or, for children, of a lower one: no way is a
-/// circle.
+/// Every name in a state refers to a node in it, of the same level or, for children, of a lower one, so that there are
+/// no cycles.
 void require_closed(const trace_state& state, std::uint64_t line, const trace_header& header) {
   if (state.find(state.root) == nullptr) throw bad_trace(line, "the state has no root.");
   const auto level_of = [&](trace_name from, trace_name to) {
@@ -270,7 +270,8 @@ class event_reader {
         structure(e, r);
     }
   }
-  /// New leaves are; and nodes of a radix tree that were replaced while a team was on its way to them.
+  /// New leaves may be absent from the state, and so may nodes of a radix tree that were replaced during a team's
+  /// descent.
   [[nodiscard]] bool may_be_absent(trace_kind kind) const {
     return trace_.header.index == "radix" &&
            (kind == trace_kind::leaf || kind == trace_kind::reach || kind == trace_kind::retry);
@@ -285,7 +286,7 @@ class event_reader {
     e.other = child.id;
     e.leaf_child = trace_.header.index == "radix" && e.kind == trace_kind::post && !child.inner ? 1 : 0;
   }
-  /// A node of a radix tree comes between two others, or goes from there.
+  /// A node of a radix tree is inserted between two others, or removed.
   static void between(trace_event& e, const record& r) {
     e.at = r.number32("at");
     e.other = inner(r, e.kind == trace_kind::branch ? "new" : "gone");
@@ -299,7 +300,7 @@ class event_reader {
     if (!n.inner) r.refuse(std::string("names a leaf as '") + member + '\'');
     return n.id;
   }
-  /// Splits and what follows from them, and merges.
+  /// Splits, the steps that follow them, and merges.
   static void structure(trace_event& e, const record& r) {
     const bool merges = e.kind == trace_kind::merge, grows = e.kind == trace_kind::grow;
     e.at = r.number32(merges ? "count" : "keep");
@@ -313,7 +314,7 @@ class event_reader {
     e.other = same_kind(e, r, merges ? "dead" : e.kind == trace_kind::link ? "right" : "new");
     if (e.kind != trace_kind::split) e.key = r.limit("high");
   }
-  /// A node of the same sort as that of the event.
+  /// Reads the name of a node of the same kind (leaf or inner) as that of the event.
   static std::uint32_t same_kind(const trace_event& e, const record& r, const char* member) {
     const trace_name other = r.name(member);
     if (other.inner != (e.level != 0)) r.refuse(std::string("names a node of another level as '") + member + '\'');
@@ -324,12 +325,12 @@ class event_reader {
   const trace_replay& replay_;
 };
 
-/// Lines and their numbers, within the limits.
+/// The lines with their numbers, within the limits.
 class line_source {
  public:
   line_source(std::istream& in, const trace_limits& limits) : in_(in), limits_(limits) {}
   [[nodiscard]] std::uint64_t line() const { return line_; }
-  /// False: no more.
+  /// Returns false at the end.
   bool next(json& object) {
     std::string text;
     ++line_;

@@ -1,5 +1,5 @@
-// read_trace.hpp - a trace from its file, checked: every line understood, every event fits the tree, the end is
-// reached.
+// read_trace.hpp - reads a trace from a file and validates it: every line is valid, every event fits the tree, and the
+// trace is complete.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace espalier::explorer {
 
-/// What is wrong, in a sentence that begins with the line.
+/// The message starts with the line number.
 class bad_trace : public error {
  public:
   bad_trace(std::uint64_t at, const std::string& what) : error("line " + std::to_string(at) + ": " + what), line(at) {}
@@ -25,7 +25,7 @@ struct trace_limits {
 
 /// Throws bad_trace.
 [[nodiscard]] recorded_trace read_trace(std::istream& in, const trace_limits& limits = {});
-/// The same from a file; the sentence begins with its name. Throws `error`.
+/// Reads a file; the message starts with its name. Throws `error`.
 [[nodiscard]] recorded_trace read_trace_file(const std::string& path, const trace_limits& limits = {});
 
 }  // namespace espalier::explorer

@@ -1,4 +1,4 @@
-// refused.hpp - a request that is not done, with the HTTP status that says why.
+// refused.hpp - a refused request, with its HTTP status.
 #pragma once
 
 #include <string>

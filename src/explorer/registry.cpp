@@ -17,7 +17,7 @@ std::string title_of(const trace_header& header) {
   return title + ", " + std::to_string(header.slots) + " slots";
 }
 
-/// As builds fill them. Of a radix tree each key is a leaf, and may need a node above it.
+/// Leaves are filled as by a build. In a radix tree each key is a leaf and may need a node above it.
 std::uint64_t keys_in_two_leaves(const live_request& request) {
   if (request.index == "radix") return 1;
   if (request.protocol.empty() ? request.index != "blink" : request.protocol == "none") return 8;

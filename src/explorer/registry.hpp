@@ -1,4 +1,4 @@
-// registry.hpp - all sources of one explorer: traces from files, and live sessions, as many as its limits allow.
+// registry.hpp - all sources of an explorer: traces from files and live sessions, within its limits.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class registry {
   [[nodiscard]] const live_limits& limits() const { return limits_; }
   [[nodiscard]] const device& get_device() const { return device_; }
   void add_trace(const std::string& title, recorded_trace trace);
-  /// Builds the tree; drops a session that nobody asked for half an hour if there are too many.
+  /// Builds the tree. If there are too many sessions, drops one that was unused for half an hour.
   [[nodiscard]] std::shared_ptr<source> create(live_request request);
   /// Throws refused 404.
   [[nodiscard]] std::shared_ptr<source> at(const std::string& id);

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> series_of(const json& series, std::uint64_t most) {
   std::vector<std::uint64_t> keys(n);
   if (order == "random") {
     std::mt19937_64 numbers(number_or(series, "seed", 1, 0, std::uint64_t{1} << 53));
-    const std::uint64_t span = to - from + 1;  // 0: all keys
+    const std::uint64_t span = to - from + 1;  // 0 means all keys
     for (auto& k : keys) k = from + (span == 0 ? numbers() : numbers() % span);
     return keys;
   }

@@ -1,4 +1,4 @@
-// requests.hpp - what a live session is asked, from JSON to calls: every member checked, every size bounded.
+// requests.hpp - parses requests of live sessions from JSON; every member is checked, and every size is bounded.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace espalier::explorer {
 
-/// The request makes no sense; a sentence for whoever made it.
+/// An invalid request; the message is for the client.
 class bad_request : public error {
  public:
   using error::error;
@@ -29,12 +29,12 @@ struct live_run {
   unsigned threads = 1;
 };
 
-/// Body of POST /api/v1/sessions.
+/// Parses the body of POST /api/v1/sessions.
 [[nodiscard]] live_request parse_session(const std::string& body, const live_limits& limits);
-/// Body of POST /api/v1/sessions/ID/run.
+/// Parses the body of POST /api/v1/sessions/ID/run.
 [[nodiscard]] live_run parse_run(const std::string& body, const live_limits& limits);
 
-/// A text of decimal digits.
+/// Parses a text of decimal digits.
 [[nodiscard]] std::uint64_t parse_key_text(const std::string& text, const std::string& what);
 
 }  // namespace espalier::explorer

@@ -44,7 +44,7 @@ live_outcome source::run(const live_call& call, const live_limits& limits) {
   const bool reads = call.op == trace_op::find || call.op == trace_op::range;
   if (!reads && !tree_->changes())
     throw error("a " + trace_.header.index + " tree is not changed once it is built: ask it with find and range.");
-  // Most operations make some ten events, those that split many levels a hundred; a range one for each of its leaves.
+  // Most operations produce about ten events, those that split many levels a hundred, and a range one per leaf.
   const std::uint64_t wanted = call.op == trace_op::range ? std::uint64_t{1} << 18 : call.keys.size() * 64 + 4096;
   const std::uint64_t left =
       limits.events_per_session - std::min<std::uint64_t>(limits.events_per_session, trace_.events.size());

@@ -1,4 +1,4 @@
-// source.hpp - what the page looks at: a trace from a file, or a live session whose trace grows.
+// source.hpp - the data behind the page: a trace from a file, or a live session whose trace grows.
 #pragma once
 
 #include <atomic>
@@ -16,21 +16,21 @@
 
 namespace espalier::explorer {
 
-/// What a live session may do; all of it is in docs/explorer-api.md and GET /api/v1/info.
+/// The limits of live sessions; docs/explorer-api.md and GET /api/v1/info list all of them.
 struct live_limits {
   std::uint64_t sessions = 8;
   std::uint64_t keys_per_call = 4096;
   std::uint64_t threads = 8;
   std::uint64_t events_per_session = 1'000'000;
   std::uint64_t keys_per_session = std::uint64_t{1} << 24;
-  std::uint64_t nodes_per_session = std::uint64_t{1} << 21;  ///< at first; each takes some 1200 bytes
-  std::uint64_t keys_in_all = std::uint64_t{1} << 25;        ///< of fills
+  std::uint64_t nodes_per_session = std::uint64_t{1} << 21;  ///< initially; each takes about 1200 bytes
+  std::uint64_t keys_in_all = std::uint64_t{1} << 25;        ///< total of initial fills
   std::uint64_t state_nodes = 4096;
   std::uint64_t events_per_page = 20'000;
   std::uint64_t calls_per_second = 50;
 };
 
-/// Its members are touched by whoever holds `mutex`.
+/// All members are protected by `mutex`.
 class source {
  public:
   source(std::string id, std::string title, recorded_trace trace);
@@ -39,17 +39,17 @@ class source {
   source& operator=(const source&) = delete;
 
   const std::string id, title;
-  const std::uint64_t filled;  ///< keys that it began with
+  const std::uint64_t filled;  ///< number of initial keys
   std::mutex mutex;
   std::atomic<std::chrono::steady_clock::time_point> last_used = std::chrono::steady_clock::now();
 
   [[nodiscard]] const recorded_trace& trace() const { return trace_; }
   [[nodiscard]] bool is_live() const { return tree_ != nullptr; }
-  /// The tree at a position; throws `error` if there is none.
+  /// Returns the tree at a position; throws `error` if there is none.
   [[nodiscard]] const trace_state& state_at(std::uint64_t position);
-  /// Its levels then; kept for the next question about the same position.
+  /// Returns its levels at that position; cached for further queries at the same position.
   [[nodiscard]] const std::vector<level_order>& levels_at(std::uint64_t position);
-  /// Does this with the tree and adds the events to the trace. Throws `error` if the tree cannot do that.
+  /// Runs a call on the tree and appends its events to the trace. Throws `error` if the tree does not support it.
   live_outcome run(const live_call& call, const live_limits& limits);
   void maintain();
 

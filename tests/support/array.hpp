@@ -1,4 +1,4 @@
-// array.hpp - a host array that is contiguous for every type: std::vector<bool> is not, and bool is a key type.
+// array.hpp - a host array that is contiguous for every type. std::vector<bool> is not, and bool is a key type.
 #pragma once
 
 #include <algorithm>

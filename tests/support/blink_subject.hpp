@@ -1,8 +1,8 @@
-// blink_subject.hpp - one B-link tree under test beside its model. Every write checks its answers, the structure and
-// the size; the content is compared where a test asks for it.
+// blink_subject.hpp - a B-link tree under test with its model. Every write checks its results, the structure and the
+// size; the content is compared if a test requests it.
 //
-// Where a batch holds equal keys and their order is left open, the answers say which order it was: the subject checks
-// that there is one, and takes the tree's choice over into the model.
+// If a batch has equal keys and their order is unspecified, the results determine the order: the subject checks that a
+// valid one exists, and applies it to the model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ inline constexpr batch_semantics all_semantics[] = {batch_semantics::concurrent,
   return names[static_cast<unsigned>(op)];
 }
 
-/// Values with all bits clear or set are as good as any other: no value is reserved. Floats stay numbers, for sums.
+/// Values with all bits clear or set are included, since no value is reserved. Floats are finite, for sums.
 template <class Value>
 [[nodiscard]] Value any_value(std::size_t i) {
   Value v = make_value<Value>(i);
@@ -49,13 +49,13 @@ template <class Value>
   return values;
 }
 
-/// `part(a, i, n)`: elements [i, i + n) of an array.
+/// `part(a, i, n)` returns elements [i, i + n) of an array.
 template <class T>
 [[nodiscard]] array<T> part(const array<T>& a, std::size_t first, std::size_t n) {
   return array<T>(a.span().subspan(first, n));
 }
 
-/// The keys without their duplicates, in the order of their first occurrence.
+/// Returns the distinct keys in the order of their first occurrence.
 template <class Key>
 [[nodiscard]] array<Key> distinct(const array<Key>& keys) {
   map_model<Key, void> seen;
@@ -147,7 +147,7 @@ class blink_subject {
     check_structure("clear");
   }
 
-  /// Values that no earlier write of this subject brought, but for the two that every batch has.
+  /// Returns values that no earlier write of this subject used, except for the two that every batch has.
   [[nodiscard]] array<slot> next_values(std::size_t n) {
     fresh_ += n;
     return any_values<slot>(values_for(n), fresh_);
@@ -162,7 +162,7 @@ class blink_subject {
     ASSERT_EQ(tree_.empty(), model_.size() == 0) << "after " << after;
   }
 
-  /// Every element, by one range over all keys and by a snapshot.
+  /// Checks every element, by one range over all keys and by a snapshot.
   void check_content() const {
     const array<Key> want_keys = model_.keys();
     const array<slot> want_values = model_.values();
@@ -208,10 +208,10 @@ class blink_subject {
     }
   }
 
-  /// Does to the model what was done to the tree.
+  /// Applies the operations on the tree to the model.
   void follow(const array<blink_op>& ops, const array<Key>& keys, const array<slot>& values, const array<slot>& answers,
               const mask& done, batch_semantics semantics) {
-    // Equal keys of one batch lie together, in batch order.
+    // Equal keys of one batch are adjacent, in batch order.
     std::vector<std::size_t> order(keys.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
@@ -240,11 +240,11 @@ class blink_subject {
     }
   }
 
-  /// Operations that overlap, then a find of what the tree holds now: is there an order that explains them?
+  /// Checks whether an order of concurrent operations explains their results and a final find.
   void follow_any_order(std::span<const std::size_t> equal, const array<blink_op>& ops, const array<Key>& keys,
                         const array<slot>& values, const array<slot>& answers, const mask& done) {
     const Key key = keys[equal.front()];
-    std::vector<slot> names;  // values may have 16 bytes: each gets a number
+    std::vector<slot> names;  // values may have 16 bytes, so each gets a number
     const auto name = [&](const slot& value) -> std::uint64_t {
       for (std::size_t i = 0; i < names.size(); ++i) {
         if (std::memcmp(&names[i], &value, sizeof value) == 0) return i;

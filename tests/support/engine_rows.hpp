@@ -1,4 +1,4 @@
-// engine_rows.hpp - tables of all types with NULLs for tests of the query engine.
+// engine_rows.hpp - tables of all types with NULLs, for tests of the query engine.
 #pragma once
 
 #include <arrow/api.h>
@@ -76,7 +76,7 @@ inline std::shared_ptr<arrow::Table> random_rows(std::size_t rows, std::uint64_t
   return arrow::Table::Make(schema, columns, static_cast<std::int64_t>(rows));
 }
 
-/// A model of a row: its values as text.
+/// Returns a model of a row: its values as text.
 inline std::vector<std::string> row_as_text(const arrow::Table& table, std::int64_t row) {
   std::vector<std::string> values;
   for (const auto& column : table.columns()) values.push_back(column->GetScalar(row).ValueOrDie()->ToString());

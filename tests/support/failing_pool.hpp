@@ -1,6 +1,6 @@
-// failing_pool.hpp - a real pool that counts, and that runs out of memory at its k-th allocation.
+// failing_pool.hpp - a real memory resource that counts allocations and fails the k-th one.
 //
-// The sweep every mutating call is tested with:
+// Every mutating call is tested with this sweep:
 //
 //   for (std::size_t k = 1;; ++k) {
 //     auto pool = std::make_shared<failing_pool>(d.pool(), k);
@@ -22,7 +22,7 @@ namespace espalier::test {
 
 class failing_pool final : public memory_resource {
  public:
-  /// fail_at = 1 is the first allocation; 0 never fails.
+  /// fail_at = 1 fails the first allocation; 0 never fails.
   explicit failing_pool(std::shared_ptr<memory_resource> upstream, std::size_t fail_at = 0)
       : upstream_(std::move(upstream)), fail_at_(fail_at) {}
 
@@ -40,7 +40,7 @@ class failing_pool final : public memory_resource {
   }
   [[nodiscard]] memory_info info() const override { return upstream_->info(); }
 
-  /// From now on, the k-th allocation fails; 0: none.
+  /// Fails the k-th allocation from now on; 0 disables failures.
   void fail_at(std::size_t k) {
     requests_ = 0;
     fail_at_ = k;

@@ -1,6 +1,6 @@
-// families.hpp - keys and values for tests: how keys are spread, which are special, and values that tell their origin.
+// families.hpp - keys and values for tests: distributions of keys, special keys, and values that identify their origin.
 //
-// A family draws order-preserving words; keys are those words decoded, so one text serves every key type.
+// A family draws order-preserving words, and keys are decoded from these words, so the same code serves every key type.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,15 @@ enum class family {
   ascending,
   descending,
   almost_sorted,
-  shuffled,  // the ascending ones in no order
+  shuffled,  // the ascending ones in random order
   gaussian,
-  normal,  // wide: cut off at both ends of the domain
-  gamma,   // leans to small keys
+  normal,  // wide: truncated at both ends of the domain
+  gamma,   // skewed to small keys
   zipf,    // few keys make up most elements
   all_equal,
   clustered,    // 16 clusters of cubic density
   adversarial,  // both ends of the domain and one dense interval: nearly all keys share one table cell
-  nested,       // clusters inside clusters inside clusters: crowded at every scale
+  nested,       // three levels of nested clusters: dense at every scale
   extremes,     // the special keys of the type, many times each, among uniform ones
 };
 
@@ -50,12 +50,12 @@ inline constexpr std::array all_families{family::uniform,  family::ascending, fa
   return names[static_cast<std::size_t>(f)];
 }
 
-/// splitmix64: small, and the same on every machine.
+/// splitmix64 is small and gives the same numbers on every machine.
 class random_words {
  public:
   explicit random_words(std::uint64_t seed) : state_(seed) {}
   std::uint64_t operator()() { return mix(state_ += 0x9e3779b97f4a7c15u); }
-  std::uint64_t below(std::uint64_t n) { return (*this)() % n; }  // n is far below 2^64 wherever evenness matters
+  std::uint64_t below(std::uint64_t n) { return (*this)() % n; }  // n is far below 2^64 wherever uniformity matters
   double unit() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
   [[nodiscard]] static std::uint64_t mix(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -72,7 +72,7 @@ void shuffle(Array& a, random_words& random) {
   for (std::size_t i = a.size(); i > 1; --i) std::swap(a[i - 1], a[random.below(i)]);
 }
 
-/// The largest word of a key type.
+/// Returns the largest word of a key type.
 template <class Key>
 [[nodiscard]] constexpr std::uint64_t largest_word() {
   using rep = typename detail::scalar_rep<Key>::type;
@@ -85,7 +85,7 @@ template <class Key>
   return key_codec<Key>::decode(static_cast<word_of<Key>>(word));
 }
 
-/// In [0, 1): N(1/2, variance 1/8) and Gamma(3, 3) / 64, drawn again where they leave it, as the benchmarks have them.
+/// Returns a number in [0, 1): N(1/2, variance 1/8) and Gamma(3, 3) / 64, redrawn if outside, as in the benchmarks.
 [[nodiscard]] inline double normal_fraction(random_words& random) {
   for (;;) {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - random.unit()));
@@ -102,7 +102,7 @@ template <class Key>
   }
 }
 
-/// `n` words of [0, m].
+/// Returns `n` words of [0, m].
 [[nodiscard]] inline std::vector<std::uint64_t> draw_words(family f, std::size_t n, std::uint64_t m) {
   random_words random(1000003u * static_cast<std::uint64_t>(f) + n);
   const auto clip = [m](std::uint64_t x) { return m == ~std::uint64_t{0} ? x : x % (m + 1); };
@@ -165,7 +165,7 @@ template <class Key>
   return words;
 }
 
-/// Keys at which something could break: both ends, the middle, and for floats every class of number.
+/// Returns keys that are likely to reveal errors: both ends, the middle, and for floats every class of number.
 template <class Key>
 [[nodiscard]] array<Key> special_keys() {
   using limits = std::numeric_limits<Key>;
@@ -195,7 +195,8 @@ template <class Key>
   return keys;
 }
 
-/// The value of input element i: of equal keys it tells which came first, and sums of them leave 64 bits.
+/// Returns the value of input element i. It identifies the first of several equal keys, and sums of values exceed 64
+/// bits.
 template <class Value>
 [[nodiscard]] Value make_value(std::size_t i) {
   const std::uint64_t hash = random_words::mix(i + 1);

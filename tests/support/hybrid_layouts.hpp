@@ -1,4 +1,4 @@
-// hybrid_layouts.hpp - what tests of the hybrid tree go through.
+// hybrid_layouts.hpp - the layouts that tests of the hybrid tree iterate over.
 #pragma once
 
 #include "espalier/hybrid_tree/options.hpp"

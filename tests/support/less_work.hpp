@@ -1,4 +1,4 @@
-// less_work.hpp - sanitizers multiply run time; tests that only gain by repetition divide theirs by this.
+// less_work.hpp - a divisor for tests that only gain by repetition, since sanitizers multiply run time.
 #pragma once
 
 #include <cstdint>

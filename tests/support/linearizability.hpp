@@ -1,12 +1,12 @@
-// linearizability.hpp - was a recorded concurrent history of a map possible? Decided key by key.
+// linearizability.hpp - checks whether a recorded concurrent history of a map is linearizable, key by key.
 //
 // A history is an array of plain records, so that a kernel can write it as well as a thread. Linearizability is local:
 // a history is linearizable if that of each key is. One key is a register that may be absent, and its history is
-// searched as Wing and Gong do, with the states already seen remembered (Lowe):
-//   - An operation may come next if no other open one had responded before it was invoked.
-//   - One that writes nothing and whose answer is right comes next at once: whatever order is right from here on stays
-//     right with that operation moved to its front. Only writes branch.
-//   - Of writes that overlap, one whose value is found after them all is tried last.
+// searched by the algorithm of Wing and Gong, with memoised states (Lowe):
+// - An operation may be next if no other unplaced operation had responded before it was invoked.
+// - An operation that writes nothing and whose result is correct is placed immediately: any valid order from here on
+//   remains valid with that operation moved to its front. Only writes branch.
+// - Of overlapping writes, one whose value is found after all of them is tried last.
 // Times are from any clock for which "responded < invoked" means "happened before"; equal times are concurrent.
 #pragma once
 
@@ -27,23 +27,23 @@ namespace espalier::test {
 
 /// One operation of a history.
 struct recorded_op {
-  std::uint64_t key;       ///< any number that tells keys apart
-  std::uint64_t argument;  ///< what a write brings
-  std::uint64_t answer;    ///< what a find that found something gave
+  std::uint64_t key;       ///< any number that identifies the key
+  std::uint64_t argument;  ///< value of a write
+  std::uint64_t answer;    ///< value of a successful find
   std::uint64_t invoked, responded;
   blink_op what;
-  std::uint8_t done;  ///< find: found; insert, insert_or_assign: was new; update, erase: was there
+  std::uint8_t done;  ///< find: found; insert, insert_or_assign: was new; update, erase: existed
 };
 
-/// What the map holds for one key: a value, or nothing.
+/// The state of one key: a value, or absent.
 struct map_register {
   bool there = false;
-  std::uint64_t value = 0;  ///< 0 where nothing is there
+  std::uint64_t value = 0;  ///< 0 if absent
   [[nodiscard]] static map_register holding(std::uint64_t value) { return {true, value}; }
   friend auto operator<=>(const map_register&, const map_register&) = default;
 };
 
-/// Does `op` answer so if the register is in this state? If so, moves the register on.
+/// Returns whether `op` has this result if the register is in this state, and advances the register if so.
 [[nodiscard]] inline bool step(const recorded_op& op, map_register& state) {
   const bool there = state.there;
   const bool done = op.done != 0;
@@ -70,7 +70,7 @@ struct map_register {
   return false;
 }
 
-/// An assignment writes even if the register already holds the value: later ones may depend on when.
+/// An assignment is a write even if the register already has the value, since later operations may depend on its time.
 [[nodiscard]] inline bool writes_nothing(const recorded_op& op) {
   return op.what == blink_op::find || (op.done == 0 && op.what != blink_op::insert_or_assign);
 }
@@ -93,7 +93,7 @@ class key_history {
     for (const recorded_op& op : ops_) found_later_.push_back(is_found_after(op));
   }
 
-  /// `most_states`: how many states are looked at before giving up.
+  /// `most_states` limits the number of states that are explored.
   [[nodiscard]] verdict check(std::size_t most_states = 200'000) {
     budget_ = most_states;
     seen_.clear();
@@ -108,7 +108,7 @@ class key_history {
   [[nodiscard]] bool is_placed(std::size_t i) const { return (placed_[i / 64] >> (i % 64) & 1) != 0; }
   void flip(std::size_t i) { placed_[i / 64] ^= std::uint64_t{1} << (i % 64); }
 
-  /// The open operations that may come next. `first` is the first open one: those before it are placed.
+  /// Returns the unplaced operations that may be next. `first` is the first of them; all before it are placed.
   [[nodiscard]] std::vector<std::size_t> candidates(std::size_t first) const {
     std::vector<std::size_t> next;
     std::uint64_t earliest = ~std::uint64_t{0};
@@ -127,7 +127,7 @@ class key_history {
     });
   }
 
-  /// Places operations until all are; puts back what it placed if that fails.
+  /// Places operations until all are placed; reverts its own placements on failure.
   bool search(std::size_t first, std::size_t placed, map_register state) {
     std::vector<std::size_t> at_once;
     bool found = false;
@@ -174,9 +174,9 @@ class key_history {
   std::size_t budget_ = 0;
 };
 
-/// Empty if the history is linearizable; else the first key whose history is not, with its operations. `before` gives
-/// what a key held when the history began. Histories of a key should be short: some hundred operations, of which few
-/// overlap, or a dozen that all do.
+/// Returns an empty string if the history is linearizable, otherwise the first key whose history is not, with its
+/// operations. `before` has the value of a key at the start of the history. Histories of a key should be short: some
+/// hundred operations, of which few overlap, or a dozen that all do.
 [[nodiscard]] inline std::string first_violation(std::span<const recorded_op> history,
                                                  const std::function<map_register(std::uint64_t)>& before) {
   std::vector<recorded_op> ops(history.begin(), history.end());

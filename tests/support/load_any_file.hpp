@@ -1,5 +1,5 @@
-// load_any_file.hpp - the readers of stored files on any bytes: they answer or throw `error`, whatever the bytes are.
-// One function for the fuzzer (tests/fuzz) and for the tests that run without one.
+// load_any_file.hpp - runs the readers of stored files on arbitrary bytes: they return or throw `error`, whatever the
+// bytes are. The fuzzer (tests/fuzz) and the tests that run without it share this function.
 #pragma once
 
 #include <arrow/buffer.h>
@@ -17,7 +17,7 @@
 
 namespace espalier::test {
 
-/// Which reader gets the bytes: what the first of them, modulo four, says.
+/// The reader that gets the bytes: the first byte modulo four selects it.
 enum class stored_bytes : std::uint8_t { catalog, catalog_contents, sections, segment };
 
 inline std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
@@ -30,7 +30,7 @@ inline void put_word(std::span<std::byte> bytes, std::size_t offset, std::uint64
   std::memcpy(bytes.data() + offset, &word, sizeof word);
 }
 
-/// Makes the checksums of header, table and trailer right, so that mutations reach what is behind them.
+/// Corrects the checksums of header, table and trailer, so that mutations reach the code after the checks.
 inline void sign_sections(std::span<std::byte> bytes) {
   constexpr std::size_t block = 64;
   if (bytes.size() < 2 * block) return;
@@ -48,9 +48,9 @@ inline void look_at_sections(std::span<const std::byte> bytes) {
   sections->check_all();
 }
 
-/// Anything but `error` is a fault.
+/// Any exception except `error` is a defect.
 inline void load_any_file(stored_bytes kind, std::span<const std::uint8_t> input) {
-  // Mapped files are aligned; so are Arrow's allocations.
+  // Mapped files are aligned, and so are Arrow's allocations.
   auto buffer = arrow::AllocateBuffer(static_cast<std::int64_t>(input.size())).ValueOrDie();
   if (!input.empty()) std::memcpy(buffer->mutable_data(), input.data(), input.size());
   const std::span bytes(reinterpret_cast<std::byte*>(buffer->mutable_data()), input.size());

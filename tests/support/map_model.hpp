@@ -1,6 +1,7 @@
-// map_model.hpp - what a dynamic tree must hold: a std::map with the oracle's order of keys, one operation at a time.
+// map_model.hpp - the expected content of a dynamic tree: a std::map with the oracle's order of keys, one operation at
+// a time.
 //
-// Nothing here uses the library's key codec. Ranges and aggregates are asked of an `oracle` made from the content.
+// It does not use the library's key codec. Ranges and aggregates are checked by an `oracle` of the content.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace espalier::test {
 
-/// The least and the greatest key there is, as the order has them: NaN is above all else.
+/// Returns the least and the greatest key in this order; NaN is above all other keys.
 template <class Key>
 [[nodiscard]] Key lowest_key() {
   if constexpr (std::is_floating_point_v<Key>) {
@@ -45,12 +46,12 @@ class map_model {
   using map = std::map<Key, slot, in_order>;
 
   map_model() = default;
-  /// Of equal keys the last one wins. `values` are empty for a set.
+  /// The last of several equal keys wins. `values` are empty for a set.
   map_model(const array<Key>& keys, const array<slot>& values) {
     for (std::size_t i = 0; i < keys.size(); ++i) map_.insert_or_assign(keys[i], is_set ? slot{} : values[i]);
   }
 
-  /// What `done` must say. A find puts the value into `out`, zero bytes if there is none.
+  /// Returns the expected `done`. A find writes the value to `out`, or zero bytes if there is none.
   bool apply(blink_op op, Key key, const slot& value, slot& out) {
     const auto at = map_.find(key);
     const bool there = at != map_.end();
@@ -90,7 +91,7 @@ class map_model {
     for (const auto& element : map_) all[i++] = element.first;
     return all;
   }
-  /// Empty for a set.
+  /// Returns an empty array for a set.
   [[nodiscard]] array<slot> values() const {
     array<slot> all(is_set ? 0 : map_.size());
     if constexpr (!is_set) {

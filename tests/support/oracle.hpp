@@ -1,10 +1,10 @@
-// oracle.hpp - what the answers must be: a stable-sorted array and std::lower_bound, with an order of its own.
+// oracle.hpp - the expected results: a stably sorted array and std::lower_bound, with an independent key order.
 //
-// Nothing here uses the library's key codec, so that a wrong codec shows. Semantics stated once:
-//   order        -0.0 < +0.0, every NaN is equal to every other and greater than all else
-//   equal keys   keep the order in which they were given; find gives the first
+// It does not use the library's key codec, so that a wrong codec is detected. It defines the semantics:
+//   order        -0.0 < +0.0; every NaN is equal to every other and greater than all other keys
+//   equal keys   keep their input order; find returns the first
 //   successor    first element with a strictly greater key; predecessor: last with a strictly smaller one
-//   ranges       empty where the lower end is above the upper end
+//   ranges       empty if the lower bound is above the upper bound
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ template <class Key>
   return a < b;
 }
 
-/// The same answer: equal bytes, or both NaN.
+/// Returns whether two results are the same: equal bytes, or both NaN.
 template <class T>
 [[nodiscard]] bool same(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -49,7 +49,7 @@ template <class T>
   return t;
 }
 
-/// The number behind an element that is summed.
+/// Returns the number that is summed for an element.
 template <class T>
 [[nodiscard]] auto number(const T& x) {
   if constexpr (requires { x.time_since_epoch(); }) {
@@ -88,7 +88,7 @@ class oracle {
 
   [[nodiscard]] std::size_t size() const { return keys_.size(); }
   [[nodiscard]] const array<Key>& keys() const { return keys_; }       ///< sorted
-  [[nodiscard]] const array<slot>& values() const { return values_; }  ///< beside their keys; empty for a set
+  [[nodiscard]] const array<slot>& values() const { return values_; }  ///< parallel to their keys; empty for a set
 
   [[nodiscard]] std::uint64_t lower(Key key) const {
     return static_cast<std::uint64_t>(std::lower_bound(keys_.begin(), keys_.end(), key, precedes<Key>) - keys_.begin());
@@ -115,7 +115,7 @@ class oracle {
     }
   }
 
-  /// Integers: exact. Floats: in long double, rounded once.
+  /// Exact for integers. Floats are summed in long double and rounded once.
   [[nodiscard]] sum_of<summand> sum(rank_range r) const {
     if constexpr (std::is_floating_point_v<sum_of<summand>>) {
       return static_cast<double>(total<long double>(r));
@@ -123,14 +123,14 @@ class oracle {
       return total<sum_of<summand>>(r);
     }
   }
-  /// Sum of magnitudes of floats: what rounding errors are measured against.
+  /// Returns the sum of magnitudes of floats, the reference for rounding errors.
   [[nodiscard]] long double magnitude(rank_range r) const {
     long double m = 0;
     for (std::uint64_t i = r.first; i < r.last; ++i) m += std::fabs(static_cast<long double>(number(at(i))));
     return m;
   }
   [[nodiscard]] double avg(rank_range r) const { return avg(r, sum(r)); }
-  /// The same where the sum is known.
+  /// The same for a known sum.
   [[nodiscard]] static double avg(rank_range r, sum_of<summand> sum) {
     const long double n = static_cast<long double>(r.count());
     return static_cast<double>(static_cast<long double>(sum) / n);

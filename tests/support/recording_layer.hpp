@@ -1,8 +1,8 @@
-// recording_layer.hpp - real files, and a copy of the folder as a crash before each operation would leave it.
+// recording_layer.hpp - real files, and copies of the folder as a crash before each operation would leave it.
 //
-// Two copies each time: `killed-<n>` is what a killed process leaves, with a write torn in the middle; `power-<n>` is
-// the least that a disk has to keep when the power fails: names as of the last sync of the folder, and of their files
-// what was synced.
+// There are two copies per operation. `killed-<n>` is what a killed process leaves, with a write torn in the middle.
+// `power-<n>` is the minimum that a disk keeps after a power failure: names as of the last sync of the folder, and the
+// synced content of their files.
 #pragma once
 
 #include <filesystem>
@@ -19,14 +19,14 @@ namespace espalier::test {
 
 class recording_layer final : public engine::file_layer {
  public:
-  /// Whatever is in `folder` now is on disk. Copies go to `copies`.
+  /// The current content of `folder` counts as durable. Copies are written to `copies`.
   recording_layer(std::filesystem::path folder, std::filesystem::path copies)
       : folder_(std::move(folder)), copies_(std::move(copies)) {
     for (const auto& name : names()) durable_[name] = synced_[name] = bytes_of(folder_ / name);
   }
 
   [[nodiscard]] const std::vector<std::filesystem::path>& crashes() const { return crashes_; }
-  /// What a power failure would leave now.
+  /// Returns what a power failure would leave now.
   std::filesystem::path power_failure() {
     const auto copy = copies_ / ("power-" + std::to_string(operations_));
     std::filesystem::create_directories(copy);
@@ -67,7 +67,7 @@ class recording_layer final : public engine::file_layer {
   }
 
   std::filesystem::path folder_, copies_;
-  std::map<std::string, std::string> synced_;   // by final name, of every file that was ever synced
+  std::map<std::string, std::string> synced_;   // by final name, for every file that was ever synced
   std::map<std::string, std::string> durable_;  // what a power failure leaves
   std::vector<std::filesystem::path> crashes_;
   int operations_ = 0;

@@ -1,4 +1,4 @@
-// rows.hpp - range_rows() of a tree lists what range() lists.
+// rows.hpp - checks that range_rows() of a tree lists the same elements as range().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace espalier::test {
 
-/// `offsets`, `keys` and `values`: the ranges one behind the other.
+/// `offsets`, `keys` and `values` are the contiguous ranges.
 template <class Slot, class Tree, class Key, class Offsets, class Keys, class Values>
 void expect_rows(const setting& here, const Tree& tree, lent<Key>& lo, lent<Key>& hi, const range_options& options,
                  const Offsets& offsets, const Keys& keys, const Values& values) {

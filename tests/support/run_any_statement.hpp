@@ -1,5 +1,5 @@
-// run_any_statement.hpp - any bytes as a statement, through parser, binder, planner and executor: the entry of the
-// fuzzer and of the test that mutates statements. Errors are fine, other exceptions and crashes are not.
+// run_any_statement.hpp - runs arbitrary bytes as a statement through parser, binder, planner and executor, for the
+// fuzzer and for the test that mutates statements. Errors are permitted, other exceptions and crashes are not.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline engine::database new_small_database() {
   return out;
 }
 
-/// Made anew once statements have changed it too much: tables that double would fill the memory.
+/// The database is recreated once statements have changed it too much, since tables that double would fill the memory.
 inline engine::database& small_database() {
   static engine::database db = new_small_database();
   std::uint64_t rows = 0;
@@ -39,18 +39,18 @@ inline engine::database& small_database() {
   return db;
 }
 
-/// Statements with COPY or read_... run in a folder of their own, with a small file of each format.
+/// Statements with COPY or read_... run in their own folder, with a small file of each format.
 class statement_files {
  public:
   statement_files() { refill(); }
 
-  /// Without a way to write a folder's separator, escapes included, every name of a file is one in this folder.
+  /// If the text cannot express a path separator, escapes included, every file name is in this folder.
   [[nodiscard]] static bool stays_inside(std::string_view text) {
     return text.find_first_of("/\\") == std::string_view::npos && text.find("U&") == std::string_view::npos &&
            text.find("u&") == std::string_view::npos;
   }
 
-  /// After a statement: files that statements have written do not pile up.
+  /// Removes the files that a statement has written.
   void tidy() {
     if (folder_.files() > 40) refill();
   }
@@ -78,7 +78,7 @@ inline bool touches_files(std::string_view text) {
   return false;
 }
 
-/// Whether it was answered. One that could touch files outside of `files` is not run.
+/// Returns whether the statement succeeded. A statement that could access files outside of `files` is not run.
 inline bool run_any_statement(std::string_view text, statement_files& files) {
   const bool with_files = touches_files(text);
   if (with_files && !statement_files::stays_inside(text)) return false;

@@ -1,4 +1,4 @@
-// scratch_folder.hpp - a folder of one test alone, removed at its end.
+// scratch_folder.hpp - a temporary folder for one test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace espalier::test {
 
-/// Shards of one program run at the same time, and so may two checkouts: a test that writes files must not know its
-/// path beforehand. The system picks a name that nobody else has.
+/// Shards of one program, and two checkouts, may run concurrently, so a test that writes files must not use a fixed
+/// path. The system chooses a unique name.
 class scratch_folder {
  public:
   scratch_folder() {

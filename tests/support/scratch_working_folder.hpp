@@ -1,5 +1,5 @@
-// scratch_working_folder.hpp - while it lives, the process works in a new folder: statements that name files without a
-// folder touch nothing else. Without GoogleTest, for the fuzzers use it, too.
+// scratch_working_folder.hpp - changes the working directory to a new folder during its lifetime, so that statements
+// with relative file names access nothing else. It does not need GoogleTest, since the fuzzers use it, too.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// setting.hpp - where a test runs: a device and the side on which its spans lie. `lent` is memory for one call.
+// setting.hpp - the environment of a test: a device and the location of its spans. `lent` is memory for one call.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct setting {
   device dev;
   side spans;
   std::string name;
-  stream own;  ///< made for these tests, beside the default stream
+  stream own;  ///< created for these tests, in addition to the default stream
 };
 
 inline void PrintTo(const setting* s, std::ostream* out) { *out << s->name; }
 
-/// CPU with one and two threads; every GPU with spans on the host and on the device. Lives until the process ends,
-/// since a device must not be torn down after main() has returned.
+/// Returns the CPU with one and two threads, and every GPU with spans on the host and on the device. They exist until
+/// the process ends, since a device must not be destroyed after main() has returned.
 [[nodiscard]] inline std::vector<const setting*> all_settings() {
   static const auto* const settings = [] {
     auto* made = new std::vector<setting>;
@@ -47,14 +47,14 @@ inline void PrintTo(const setting* s, std::ostream* out) { *out << s->name; }
   return all;
 }
 
-/// Those whose spans lie on the host: each device once per number of threads.
+/// Returns the settings whose spans are on the host: each device once per number of threads.
 [[nodiscard]] inline std::vector<const setting*> host_span_settings() {
   std::vector<const setting*> all = all_settings();
   std::erase_if(all, [](const setting* s) { return s->spans == side::device; });
   return all;
 }
 
-/// GPUs with spans in their own memory: each GPU once.
+/// Returns the GPUs with spans in their own memory, each once.
 [[nodiscard]] inline std::vector<const setting*> device_span_settings() {
   std::vector<const setting*> all = all_settings();
   std::erase_if(all, [](const setting* s) { return s->dev.kind() != device_kind::cuda || s->spans == side::host; });
@@ -69,11 +69,11 @@ struct setting_name {
   }
 };
 
-/// Memory handed to one call: on the setting's side, filled before the call, read back after it.
+/// Memory passed to one call: on the setting's side, filled before the call, read back after it.
 template <class T>
 class lent {
  public:
-  /// An output of `n` elements; every byte is 0xa5 before the call, except of bool, which has no such value.
+  /// An output of `n` elements; every byte is 0xa5 before the call, except for bool, which has no such value.
   lent(const setting& s, std::size_t n) : lent(s, patterned(n).span()) {}
   lent(const setting& s, std::span<const T> input) : setting_(&s), host_(input) {
     if (s.spans == side::device) {
@@ -86,7 +86,7 @@ class lent {
   [[nodiscard]] std::span<T> span() { return setting_->spans == side::device ? device_.span() : host_.span(); }
   [[nodiscard]] std::span<const T> in() { return span(); }
 
-  /// What the call left; the call has been waited for.
+  /// Returns the output after the call was waited for.
   [[nodiscard]] const array<T>& get() {
     if (setting_->spans == side::device && !host_.empty()) {
       const stream s = setting_->dev.default_stream();
@@ -110,7 +110,7 @@ class lent {
   buffer<T> device_;
 };
 
-/// A copy on the host of an answer that a call returned in a buffer of its own.
+/// Copies a result that a call returned in its own buffer to the host.
 template <class T>
 [[nodiscard]] array<T> to_host(const setting& s, const buffer<T>& b) {
   array<T> host(b.size());

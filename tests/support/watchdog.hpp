@@ -1,4 +1,4 @@
-// watchdog.hpp - for tests of what might wait for itself: a hang is a failure with a name, not a test that never ends.
+// watchdog.hpp - for tests that may deadlock: a hang becomes a named failure instead of a test that never ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace espalier::test {
 
-/// Runs `work` in a thread of its own and waits. A thread that hangs cannot be ended, so the process is.
+/// Runs `work` in its own thread and waits. A hanging thread cannot be stopped, so the process is terminated.
 template <class Work>
 void within(std::chrono::seconds limit, Work work) {
   std::future<void> done = std::async(std::launch::async, std::move(work));

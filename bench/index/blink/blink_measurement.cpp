@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t blink_range_length = 32;
 
-/// How writes of an operation are to be done, one row for each.
+/// Returns the write paths of an operation, each of which becomes a row.
 std::vector<write_path> paths_of(operation op, const options& what) {
   if (chooses_path(op)) return what.blink.paths;
   const bool bulk = op == operation::insert_bulk || op == operation::erase_bulk;
@@ -96,7 +96,7 @@ std::vector<row> blink_measurement::measure_build() const {
   return rows;
 }
 
-/// All elements of one moment, as a static tree: for as long as that takes, writes of the owner wait.
+/// Measures a snapshot of all elements as a static tree. Writes of the owner wait while it is taken.
 std::vector<row> blink_measurement::measure_snapshot() const {
   std::vector<row> rows;
   for (const auto& shape : what_.blink.shapes) {
@@ -132,7 +132,7 @@ std::vector<row> blink_measurement::measure_visit() const {
   return rows;
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
 void blink_measurement::make_ranges_for(operation op, std::uint64_t queries, question& q) const {
   const std::uint64_t length = what_.range_length.value_or(blink_range_length);
@@ -256,7 +256,7 @@ std::uint64_t blink_measurement::fitting_size(operation op, std::uint64_t size, 
     most = op == operation::update && keys > 0 ? size : keys;
     why = "the tree has no more keys";
   } else if (op == operation::ycsb_e) {
-    most = std::min(size, most_range_elements / 50);  // ranges of 50 on average
+    most = std::min(size, most_range_elements / 50);  // ranges have 50 elements on average
     why = "so that the answers fit into memory";
   }
   if (most < size) notes.push_back(fmt::format("{}: {} of {} operations, {}", name_of(op), most, size, why));
@@ -266,7 +266,7 @@ std::uint64_t blink_measurement::fitting_size(operation op, std::uint64_t size, 
 double blink_measurement::run_once(operation op, const blink_script& script, const std::vector<device_step>& steps,
                                    const device_step& contents, const write_options& options,
                                    blink_under_test& tree) const {
-  // The tree last, so that a GPU comes from work, not from waiting for the host.
+  // The tree is prepared last, so that a GPU is not idle before the run.
   for (const auto& s : steps) s.out().poison();
   if (script.from_empty) {
     tree.build(nullptr, nullptr, 0);
@@ -314,7 +314,7 @@ std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t q
       const blink_step& first = script.steps.front();
       r.blink->path = name_in(path_names, first.what == step_kind::write ? tree.path_of(first.op, first.size(), options)
                                                                          : tree.path_of_mixed(first.size(), options));
-      static_cast<void>(run_once(op, script, steps, contents, options, tree));  // warms memory pools up
+      static_cast<void>(run_once(op, script, steps, contents, options, tree));  // warms up memory pools
       if (script.size_after <= most_validated_keys) {
         if (const validation v = tree.validate(); !v) {
           throw wrong_answer(fmt::format("{}: the tree is not valid afterwards: {}", name_of(op), v.problem));

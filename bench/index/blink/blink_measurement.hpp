@@ -1,9 +1,10 @@
-// blink_measurement.hpp - B-link trees of every shape asked for on one set of data and one device, operation by
+// blink_measurement.hpp - measures B-link trees of every requested shape on one data set and one device, operation by
 // operation.
 //
-// Questions go as in static_measurement.hpp: once with the answers checked, then timed. An operation that writes gets a
-// tree built anew for each run, outside the timed part; each run is checked afterwards: what it answered, and by asking
-// for every key what it left behind. Shapes share the batch, and the peers, which do not depend on them, run once.
+// Queries are measured as in static_measurement.hpp: once with the results checked, then timed. For an operation that
+// writes, the tree is rebuilt before each run, outside the timed part. Each run is checked afterwards: its results, and
+// the content of the tree by looking up every key. Shapes share the batch, and the peers, which do not depend on them,
+// run once.
 #pragma once
 
 #include <optional>
@@ -25,11 +26,11 @@ class blink_measurement {
  public:
   blink_measurement(const options& what, const blink_data& data, device dev, double copy_bandwidth);
 
-  /// One row for each shape, and for each path where the operation writes.
+  /// Returns one row per shape and, if the operation writes, per path.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
-  /// Queries of an operation that asks, and the right answers.
+  /// The queries of an operation that reads, and the expected results.
   struct question {
     const workload* elements = nullptr;
     query_set points;

@@ -1,4 +1,4 @@
-// blink_script.cpp - the batches of insert, update, erase, of mixed and of YCSB's workloads A to F.
+// blink_script.cpp - the batches of insert, update, erase, mixed and YCSB workloads A to F.
 #include "bench/index/blink/blink_script.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 namespace espalier::bench {
 namespace {
 
-/// Longest range of YCSB's workload E.
+/// The longest range of YCSB's workload E.
 constexpr std::uint64_t longest_scan = 100;
 
-/// Share of the operations that write.
+/// Returns the share of operations that write.
 double write_share(operation op) {
   switch (op) {
     case operation::ycsb_b:
@@ -36,7 +36,7 @@ std::uint64_t writes_among(operation op, std::uint64_t size) {
   return static_cast<std::uint64_t>(static_cast<double>(size) * write_share(op));
 }
 
-/// Elements as positions: those of the tree's keys, then those of the fresh ones.
+/// Elements as positions: the tree's keys, followed by the fresh ones.
 struct batch {
   std::vector<blink_op> ops;
   std::vector<std::uint64_t> at;
@@ -141,7 +141,7 @@ class script_maker {
       if (turn(i) < inserts) {
         b.add(blink_op::insert, tree_ + in++);
       } else if (op_ == operation::ycsb_d) {
-        b.add(blink_op::find, tree_ + in - 1 - age(random_bits(seed_, i)));  // the latest most often
+        b.add(blink_op::find, tree_ + in - 1 - age(random_bits(seed_, i)));  // the latest keys are requested most often
       } else {
         b.add(blink_op::find, position_of_(i));
       }
@@ -158,7 +158,8 @@ class script_maker {
     }
     script_.steps.push_back(step_of(b));
   }
-  /// An update follows the find that it depends on: finds of the pairs first, then their updates among the other finds.
+  /// An update follows the find that it depends on: first the finds of the pairs, then their updates among the other
+  /// finds.
   void read_modify_writes() {
     const std::uint64_t pairs = writes_among(op_, size_);
     const permutation turn(size_, seed_);
@@ -196,7 +197,7 @@ class script_maker {
     });
   }
 
-  /// A batch of either inserts or updates beside finds, as one step; updates it into the state afterwards.
+  /// Makes one step of a batch with either inserts or updates among finds, and applies it to the state.
   blink_step step_of(const batch& b) {
     const std::size_t n = b.ops.size();
     blink_step step;
@@ -257,7 +258,7 @@ std::optional<std::string> wrong_elements(const blink_step& step, const data_spe
   constexpr auto none = std::numeric_limits<std::size_t>::max();
   std::atomic<std::size_t> wrong{none};
   parallel_indices(step.size(), [&](std::uint64_t i) {
-    if (!right(i)) wrong = i;  // any of them will do
+    if (!right(i)) wrong = i;  // any of them is sufficient
   });
   if (const std::size_t i = wrong; i != none) {
     const std::string value = step.asks(i) ? fmt::format(" and value {}", text_of(values, i)) : "";

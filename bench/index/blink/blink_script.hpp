@@ -1,8 +1,8 @@
-// blink_script.hpp - what an operation that writes does to a tree, step by step, and what may come back.
+// blink_script.hpp - the steps of an operation that writes, and their permitted results.
 //
-// Elements of one step run at once, so that some answers depend on who comes first: a find beside an update of the same
-// key may see either value. Values follow from keys and have generations (original, changed), hence each answer is
-// checked against the few that are right, and the tree afterwards against the only one.
+// Elements of one step run concurrently, so some results depend on the order: a find concurrent with an update of the
+// same key may return either value. Values are derived from keys and have generations (original, changed), so each
+// result is checked against the few permitted ones, and the final tree against the only one.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 
 namespace espalier::bench {
 
-/// What an answer may say about its key, or'ed.
+/// The states that a result may report for its key, as a bit mask.
 inline constexpr std::uint8_t absent = 1, original = 2, changed = 4;
 
 enum class step_kind : std::uint8_t { write, apply, find, range };
 
 struct blink_step {
   step_kind what = step_kind::write;
-  write_op op = write_op::insert;     ///< write: of all elements
-  column ops;                         ///< apply: a blink_op for each element
-  column keys, values;                ///< values: what writes bring
-  std::vector<std::uint8_t> allowed;  ///< per element; a write that may do nothing allows `absent`
-  std::optional<std::uint64_t> done;  ///< how many elements must have been done, where each alone may say either
+  write_op op = write_op::insert;     ///< write: operation of all elements
+  column ops;                         ///< apply: a blink_op per element
+  column keys, values;                ///< values: new values of writes
+  std::vector<std::uint8_t> allowed;  ///< per element; a write that may have no effect permits `absent`
+  std::optional<std::uint64_t> done;  ///< number of elements that must be done, if each may be either
   range_set ranges;
-  answers expected;  ///< of ranges
+  answers expected;  ///< for ranges
 
   [[nodiscard]] std::size_t size() const { return what == step_kind::range ? ranges.size() : keys.size(); }
   [[nodiscard]] bool asks(std::size_t i) const {
@@ -39,23 +39,23 @@ struct blink_step {
 };
 
 struct blink_script {
-  bool from_empty = false;  ///< starts with an empty tree, not with data.tree
+  bool from_empty = false;  ///< starts with an empty tree instead of data.tree
   std::vector<blink_step> steps;
-  std::uint64_t operations = 0;  ///< what the rate counts
-  blink_step contents;           ///< finds that show the tree as it must be afterwards
+  std::uint64_t operations = 0;  ///< number of operations that the rate counts
+  blink_step contents;           ///< finds that check the final content of the tree
   std::uint64_t size_after = 0;
 };
 
-/// Fresh keys that the operation inserts.
+/// Returns the number of fresh keys that the operation inserts.
 [[nodiscard]] std::uint64_t fresh_needed(operation op, std::uint64_t queries, std::uint64_t batch);
 
-/// Operation `op` with `size` elements on data that has the fresh keys for them.
+/// Returns operation `op` with `size` elements on data that includes the fresh keys for them.
 [[nodiscard]] blink_script make_script(operation op, const blink_data& data, std::uint64_t size,
                                        std::optional<request_order> requests);
 
-/// Columns for the answers to a step: values and done, or offsets, keys and values of ranges.
+/// Returns columns for the results of a step: values and done, or offsets, keys and values of ranges.
 [[nodiscard]] answers make_answers(const blink_step& step, const data_spec& spec);
-/// What is wrong with the answers to a step, as a sentence; nothing if they are right.
+/// Returns the first error in the results of a step as a sentence, or nothing if they are correct.
 [[nodiscard]] std::optional<std::string> wrong_step(const blink_step& step, const data_spec& spec, const answers& out,
                                                     const std::string& who);
 

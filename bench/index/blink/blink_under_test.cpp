@@ -1,4 +1,4 @@
-// blink_under_test.cpp - calls of the untyped tree.
+// blink_under_test.cpp - calls the untyped tree.
 #include "bench/index/blink/blink_under_test.hpp"
 
 #include "bench/harness/options.hpp"

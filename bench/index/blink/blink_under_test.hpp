@@ -1,5 +1,5 @@
-// blink_under_test.hpp - the B-link tree under measurement, by its untyped interface: types and policy are known at run
-// time only, so that one harness serves every tree the library has.
+// blink_under_test.hpp - the B-link tree under measurement through its untyped interface. Types and policy are known at
+// run time only, so that one harness serves every tree of the library.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace espalier::bench {
 
 using espalier::detail::range_buffers;
 
-/// A step's columns where the device can use them, with room for answers other than those of ranges.
+/// The columns of a step in memory that the device can use, with memory for all results except those of ranges.
 class device_step {
  public:
   device_step(const blink_step& step, const data_spec& spec, const device& dev);
 
   [[nodiscard]] const blink_step& step() const { return *step_; }
   [[nodiscard]] const std::uint8_t* ops() const { return static_cast<const std::uint8_t*>(ops_.data()); }
-  /// Keys, or the lower ends of ranges.
+  /// Returns the keys, or the lower bounds of ranges.
   [[nodiscard]] const void* keys() const { return keys_.data(); }
   [[nodiscard]] const void* hi() const { return hi_.data(); }
   [[nodiscard]] const void* values() const { return values_.data(); }
-  /// Columns: values, done.
+  /// The columns are values and done.
   [[nodiscard]] const device_answers& out() const { return out_; }
 
  private:
@@ -37,36 +37,36 @@ class device_step {
 
 class blink_under_test {
  public:
-  /// An empty tree. Throws bad_arguments if the library has none of this shape for these types.
+  /// Creates an empty tree. Throws bad_arguments if the library does not have this shape for these types.
   blink_under_test(const device& dev, const data_spec& spec, const blink_shape& shape, double fill);
 
-  /// Replaces the tree, freeing the old one first.
+  /// Replaces the tree after freeing the old one.
   void build(const void* keys, const void* values, std::size_t n);
   void run(const device_step& step, const write_options& options);
-  /// One batch of writes, waited for; all pointers are the device's.
+  /// Writes one batch and waits. All pointers are accessible to the device.
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              const write_options& options) {
     tree_->write(op, keys, values, n, done, options, {device_.default_stream(), true});
   }
-  /// The answers of ranges in host memory, as columns offsets, keys, values.
+  /// Returns the results of ranges in host memory, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
-  /// Elements of a snapshot.
+  /// Returns the number of elements of a snapshot.
   [[nodiscard]] std::uint64_t snapshot() const;
-  /// find, contains, lower-bound, successor, predecessor, count, sum, min, max, avg.
+  /// Runs find, contains, lower-bound, successor, predecessor, count, sum, min, max or avg.
   void ask(operation op, const request& what) const;
   [[nodiscard]] range_buffers range(const request& what) const;
-  /// Ranges into rows; columns of the answers: counts, keys, values.
+  /// Writes ranges into rows; the columns of the results are counts, keys and values.
   void ask_rows(const request& what, std::uint64_t row) const;
-  /// What the last step found, if it was a range.
+  /// Returns the result of the last step, if it was a range.
   [[nodiscard]] const range_buffers& scanned() const { return scanned_; }
 
-  /// With the number of slots that there really are.
+  /// Returns the shape with the actual number of slots.
   [[nodiscard]] blink_shape shape() const { return tree_->shape(); }
   [[nodiscard]] blink_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }
-  /// How a batch of writes is done.
+  /// Returns the path that a batch of writes takes.
   [[nodiscard]] write_path path_of(write_op op, std::size_t n, const write_options& options) const;
-  /// Of apply().
+  /// The same for apply().
   [[nodiscard]] write_path path_of_mixed(std::size_t n, const write_options& options) const;
 
  private:

@@ -1,4 +1,4 @@
-// blink_visitor.cpp - picks the visitor for a key type.
+// blink_visitor.cpp - selects the visitor for a key type.
 #include "bench/index/blink/blink_visitor.hpp"
 
 #include "bench/harness/cli_names.hpp"

@@ -1,7 +1,7 @@
-// blink_visitor.hpp - a B-link tree whose types and policy are compiled in, as visiting all elements wants it: the
-// functor becomes part of the loop over the leaves.
+// blink_visitor.hpp - a B-link tree whose types and policy are compiled in, for visits of all elements: the functor is
+// inlined into the loop over the leaves.
 //
-// Values are held by size, not by type: the checksum is of their bits.
+// Values are represented by size, not by type, since the checksum covers their bits.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@ namespace espalier::bench {
 class blink_visitor {
  public:
   virtual ~blink_visitor() = default;
-  /// Checksum over all elements (element_checksum.hpp).
+  /// Returns the checksum of all elements (element_checksum.hpp).
   [[nodiscard]] virtual std::uint64_t visit() const = 0;
   [[nodiscard]] virtual blink_stats stats() const = 0;
 };
 
-/// What a tree is built of; keys and values are in the device's memory.
+/// The input of a build; keys and values are in the device's memory.
 struct blink_pairs {
   const device& dev;
   blink_options options;
@@ -32,10 +32,10 @@ struct blink_pairs {
   std::size_t size = 0;
 };
 
-/// For a shape that the library has with these types; null where visiting it is not compiled for this device.
+/// Returns a visitor for a shape that the library has with these types, or null if it is not compiled for this device.
 [[nodiscard]] std::unique_ptr<blink_visitor> make_blink_visitor(const data_spec& spec, const blink_shape& shape,
                                                                 const blink_pairs& pairs);
-/// What is.
+/// Lists the compiled ones.
 [[nodiscard]] std::string visited_blink_trees(device_kind dev);
 
 }  // namespace espalier::bench

@@ -24,7 +24,7 @@
 namespace espalier::bench {
 namespace {
 
-/// A run that must be expected to take longer, by the rate of the last smaller batch, is left out.
+/// A run that is expected to take longer, by the rate of the last smaller batch, is omitted.
 constexpr double most_seconds_of_a_run = 5;
 
 template <class KeyAt>
@@ -37,7 +37,7 @@ column make_column(scalar_kind key, std::uint64_t n, const KeyAt& key_at) {
   return keys;
 }
 
-/// Pairs on the host and where the device reads them.
+/// Pairs on the host and in memory that the device reads.
 struct device_pairs {
   column keys, values;
   device_column device_keys, device_values;
@@ -47,12 +47,12 @@ struct device_pairs {
   [[nodiscard]] std::size_t size() const { return keys.size(); }
 };
 
-/// A batch, and room for answers about it.
+/// A batch, and memory for its results.
 struct device_batch {
   batch_distribution which;
   device_pairs pairs;
-  device_answers done;   ///< of writes
-  device_answers found;  ///< values and whether there are any
+  device_answers done;   ///< for writes
+  device_answers found;  ///< values, and whether they were found
 
   device_batch(batch_distribution lying, column keys, const data_spec& spec, const device& dev)
       : which(lying),
@@ -121,7 +121,7 @@ class matrix_of_tree {
       return r;
     }
     const double first = run_once(op, path, batch, true, &r);
-    // The first one brings memory pools to their size; a long one is hardly shorter when it is repeated.
+    // The first run brings memory pools to their size; a long run is hardly faster when it is repeated.
     std::vector<double> seconds;
     if (first >= long_timing) seconds.push_back(first);
     while (seconds.empty() || (first < long_timing && seconds.size() < what_.write_repeat)) {
@@ -133,7 +133,7 @@ class matrix_of_tree {
     return r;
   }
 
-  /// Seconds of one run, whose outcome is checked if that is asked for. `r`: gets what is known about the tree.
+  /// Returns the seconds of one run, whose result is checked if requested. Properties of the tree are stored in `r`.
   double run_once(operation op, write_path path, const device_batch& batch, bool checked, row* r) {
     tree_.build(elements_.device_keys.data(), elements_.device_values.data(), elements_.size());
     if (op == operation::erase) write(write_op::insert, write_path::automatic, batch);
@@ -193,7 +193,7 @@ class matrix_of_tree {
     return yes;
   }
 
-  /// The rate of the automatic path relative to that of the better measured one.
+  /// Computes the rate of the automatic path relative to that of the better measured one.
   static void compare_paths(std::span<row> rows) {
     const auto automatic = name_in(path_names, write_path::automatic);
     double better = 0;
@@ -205,15 +205,15 @@ class matrix_of_tree {
     }
   }
 
-  /// Maps, in one thread, with the right hint where it is the same for the whole batch.
+  /// Measures maps in one thread, with the correct hint if it is the same for the whole batch.
   void add_peers(const device_batch& batch, std::span<row> rows) const {
     for (const auto& name : what_.peers) {
       if (!what_.peers_named && name != "absl-btree") continue;
       const peer_choice choice = choose_peer(what_, name, what_.index, device_.kind(), spec_.keys + batch.size());
       if (!choice.note.empty()) rows.front().notes.push_back(choice.note);
       if (!choice.measured) continue;
-      // The tree's memory pool keeps what is freed, so that its runs find pages that the system has cleared before. So
-      // must malloc: a map took twice as long when it gave its pages back between the runs.
+      // The tree's memory pool keeps freed memory, so that its runs get pages that the system has cleared before.
+      // malloc has to do the same: a map took twice as long when its pages were returned between the runs.
       mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
       const auto map = make_ordered_map(name, spec_, 1);
       const double seconds = median_of_runs(what_.write_repeat, [&] { return run_map(*map, name, batch); });
@@ -251,7 +251,7 @@ class matrix_of_tree {
   batch_layout layout_;
   device_pairs elements_;
   blink_under_test tree_;
-  std::map<std::tuple<operation, write_path, batch_distribution>, double> last_;  ///< seconds of a key
+  std::map<std::tuple<operation, write_path, batch_distribution>, double> last_;  ///< seconds per key
 };
 
 }  // namespace

@@ -53,8 +53,8 @@ class typed_blink_visitor final : public blink_visitor {
   tree_type tree_;
 };
 
-/// Shapes other than the default, whose values are as wide as their keys. Each costs the compiler a second, so they are
-/// for keys u32 and u64.
+/// Shapes other than the default, with values as wide as their keys. Each costs a second of compile time, so they are
+/// compiled for u32 and u64 keys only.
 template <class Key>
 std::unique_ptr<blink_visitor> make_shaped_blink_visitor(protocol how, inner_index above, unsigned slots,
                                                          const blink_pairs& pairs) {

@@ -16,14 +16,14 @@
 namespace espalier::bench {
 namespace {
 
-/// As the paper's figures have it.
+/// The range length of the paper's figures.
 constexpr std::uint64_t hybrid_range_length = 8;
-/// Buckets of the sample that a tree is tuned with.
+/// The number of buckets of the sample with which a tree is tuned.
 constexpr std::uint64_t tuning_buckets = 16;
-/// However few queries a call has, its buckets have so many.
+/// The minimum bucket size, even for calls with few queries.
 constexpr std::uint64_t least_bucket = std::uint64_t{1} << 16;
 
-/// The host alone has no buckets: it is one way, and that of the first size.
+/// The host alone does not use buckets, so it is one way, measured with the first bucket size.
 std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucket) {
   if (!travels(op)) return {hybrid_way{}};
   std::vector<hybrid_way> list;
@@ -39,13 +39,13 @@ std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucke
   return list;
 }
 
-/// Of an operation that draws its keys; one nothing for the others.
+/// Returns the request orders of an operation that draws its keys, and a single empty one for the others.
 std::vector<std::optional<request_order>> requests_of(operation op, const options& what) {
   if (takes_ranges(op) || takes_no_queries(op) || (writes(op) && op != operation::update)) return {std::nullopt};
   return {what.hybrid.requests.begin(), what.hybrid.requests.end()};
 }
 
-/// The implicit layout is built anew, whatever the way.
+/// The implicit layout is rebuilt, whatever the way.
 std::vector<update_mode> update_ways(operation op, const options& what, hybrid_layout layout) {
   if (!writes(op) || layout == hybrid_layout::implicit) return {update_mode::automatic};
   return what.hybrid.ways;
@@ -59,7 +59,7 @@ hybrid_query_options query_for(const hybrid_way& way) {
   return how;
 }
 
-/// For each of `queries`; nothing where the system does not count.
+/// Returns the TLB misses per query, or nothing if the system does not count them.
 template <class Ask>
 std::optional<double> tlb_misses_of(std::size_t queries, const Ask& ask) {
   const event_counter misses(tlb_load_misses);
@@ -69,7 +69,7 @@ std::optional<double> tlb_misses_of(std::size_t queries, const Ask& ask) {
   return *count / static_cast<double>(queries);
 }
 
-/// Whether the device has the inner levels.
+/// Returns whether the device has the inner levels.
 bool takes_part(const hybrid_stats& s) { return s.device_bytes >= s.inner_bytes && s.device_bytes != 0; }
 
 }  // namespace
@@ -137,7 +137,7 @@ void hybrid_measurement::note_sent(row& r) const {
   r.hybrid->send_seconds = u.send_seconds;
 }
 
-/// Only operations that travel know about buckets.
+/// Bucket sizes only matter to operations that are executed in buckets.
 std::vector<hybrid_measurement::tree_shape> hybrid_measurement::shapes(operation op) const {
   std::vector<tree_shape> list;
   for (const auto layout : what_.hybrid.layouts) {
@@ -177,7 +177,7 @@ void hybrid_measurement::require_valid(operation op, std::uint64_t size) const {
     throw wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
 }
 
-/// From pairs in key order.
+/// Builds from pairs in key order.
 std::vector<row> hybrid_measurement::measure_build() {
   std::vector<row> rows;
   for (const auto& shape : shapes(operation::build)) {
@@ -196,10 +196,10 @@ std::vector<row> hybrid_measurement::measure_build() {
   return rows;
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
-/// Of all answers. Rows are in host memory, where there may be more room than a GPU has: they, what is expected and
-/// what is compared take up to 128 bytes per element.
+/// The maximum number of elements in all results. Rows are in host memory, which may be larger than a GPU's; they, the
+/// expected results and the compared ones take up to 128 bytes per element.
 std::uint64_t hybrid_measurement::most_elements(operation op) const {
   return op == operation::range_rows ? std::max<std::uint64_t>(most_range_elements, host_.memory().free / 128)
                                      : most_range_elements;
@@ -227,7 +227,7 @@ hybrid_measurement::question hybrid_measurement::make_question(operation op, std
 std::vector<row> hybrid_measurement::measure_questions(operation op, std::uint64_t queries) {
   std::vector<question> asked;
   for (const auto requests : requests_of(op, what_)) asked.push_back(make_question(op, queries, requests));
-  // Trees outside, as they take longest; peers beside all rows of a question.
+  // The outer loop is over trees, since they take longest to build; peers are measured once for all rows of a query.
   std::vector<std::vector<row>> rows(asked.size());
   std::vector<cost> alone(asked.size());
   for (const auto& shape : shapes(op)) {
@@ -331,7 +331,7 @@ hybrid_measurement::cost hybrid_measurement::time_question(const question& q, co
   const double seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) ask_once();
   });
-  // One thread of the host is the calling one.
+  // One host thread is the calling thread.
   const bool is_own = how.placement == hybrid_placement::host_alone && host_.threads() == 1;
   return {seconds, is_own ? tlb_misses_of(view.size(), ask_once) : std::nullopt};
 }
@@ -367,13 +367,13 @@ row hybrid_measurement::measure_write(operation op, const blink_script& script, 
   row r = empty_row(op, shape);
   r.queries = script.operations;
   load(shape);
-  static_cast<void>(write_once(op, script, way));  // warms memory pools up
+  static_cast<void>(write_once(op, script, way));  // warms up memory pools
   require_contents(op, script);
   r.seconds = median_of_runs(op == operation::update ? what_.repeat : what_.write_repeat, [&] {
     if (op != operation::update) load(shape);
     return write_once(op, script, way);
   });
-  // Inner levels on the device are brought up to date within the call.
+  // Inner levels on the device are updated within the call.
   note_sent(r);
   const hybrid_stats s = tree_.stats();
   if (takes_part(s)) r.hybrid->placement = r.hybrid->ran = name_in(placement_names, hybrid_placement::shared);
@@ -393,7 +393,7 @@ double hybrid_measurement::write_once(operation op, const blink_script& script, 
   const stopwatch watch;
   tree_.write(op == operation::erase ? write_op::erase : write_op::insert_or_assign, step.keys, step.values, done, way);
   const double seconds = watch.seconds();
-  // Updates bring no new key; inserts and erases have keys that are all different.
+  // Updates do not add keys; the keys of inserts and erases are distinct.
   const std::uint8_t right = op == operation::update ? 0 : 1;
   const auto marks = done.as<const std::uint8_t>();
   if (const auto wrong = std::find_if(marks.begin(), marks.end(), [&](auto m) { return m != right; });

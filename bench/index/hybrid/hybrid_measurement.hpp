@@ -1,10 +1,10 @@
-// hybrid_measurement.hpp - hybrid trees of every layout and size of bucket asked for, on one set of data, one device
+// hybrid_measurement.hpp - measures hybrid trees of every requested layout and bucket size on one data set, one device
 // and one number of host threads, operation by operation.
 //
-// Questions go as in static_measurement.hpp: once with the answers checked, then timed. Those that travel in buckets
-// are asked in every way that was named, and beside each way, in the same run, the host answers them alone. An update
-// leaves the same tree however often it is done, so it is repeated like a question; before an insert or erase the tree
-// is built anew, outside the timed part. After the first run of a write every key is looked up.
+// Queries are measured as in static_measurement.hpp: once with the results checked, then timed. Queries that are
+// executed in buckets are measured in every requested way and, in the same run, by the host alone. An update leaves the
+// same tree however often it is repeated, so it is measured like a query; before an insert or erase the tree is
+// rebuilt, outside the timed part. After the first run of a write every key is looked up.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@
 
 namespace espalier::bench {
 
-/// How a question is asked: one point of the axes that a tree has for an operation.
+/// The way in which a query is executed: one point of the axes of a tree and operation.
 struct hybrid_way {
   hybrid_placement placement = hybrid_placement::host_alone;
   queue_depth handling = queue_depth::double_buffered;
   balancing balance = balancing::tuned;
   [[nodiscard]] bool alone() const { return placement == hybrid_placement::host_alone; }
 };
-/// Rows of one operation and number of queries.
+/// Returns the number of rows of one operation and number of queries.
 [[nodiscard]] std::size_t hybrid_rows(operation op, const options& what);
 
 class hybrid_measurement {
  public:
-  /// `threads`: of the host, 0 for all cores.
+  /// `threads` is the number of host threads, 0 for all cores.
   hybrid_measurement(const options& what, const blink_data& data, const device& dev, unsigned threads);
 
-  /// One row for each layout, page configuration, size of bucket, order of requests and way of asking or writing, as
-  /// far as the operation has them.
+  /// Returns one row per layout, page configuration, bucket size, request order and way of querying or writing, as far
+  /// as they apply to the operation.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
-  /// Queries of an operation that asks, and the right answers.
+  /// The queries of an operation that reads, and the expected results.
   struct question {
     operation op;
     std::optional<request_order> requests;
@@ -57,7 +57,7 @@ class hybrid_measurement {
   };
   struct cost {
     double seconds = 0;
-    std::optional<double> tlb_misses;  ///< of a query
+    std::optional<double> tlb_misses;  ///< per query
   };
   struct tree_shape {
     hybrid_layout layout = hybrid_layout::implicit;
@@ -72,7 +72,7 @@ class hybrid_measurement {
   void finish_row(std::uint64_t work, row& r) const;
   void note_sent(row& r) const;
   void load(const tree_shape& shape);
-  /// Unless there is just such a tree.
+  /// Builds the tree unless it exists.
   void need_tree(const tree_shape& shape);
   void require_valid(operation op, std::uint64_t size) const;
 
@@ -86,11 +86,11 @@ class hybrid_measurement {
     return device_.kind() == device_kind::cuda && what_.hybrid.memory == host_memory_kind::pinned;
   }
   [[nodiscard]] std::uint64_t most_elements(operation op) const;
-  /// Memory of a caller.
+  /// Copies a column to the memory of a caller.
   [[nodiscard]] host_memory copy_of(const column& c) const;
-  /// Seconds of one call, after one whose answers were right.
+  /// Returns the seconds of one call, after one whose results were correct.
   [[nodiscard]] cost time_question(const question& q, const hybrid_query_options& how) const;
-  /// `alone`: seconds of the host alone.
+  /// `alone` is the time of the host alone, in seconds.
   [[nodiscard]] row measure_way(const question& q, const tree_shape& shape, const hybrid_way& way, const cost& alone);
 
   [[nodiscard]] row measure_write(operation op, const blink_script& script, const tree_shape& shape, update_mode way);
@@ -102,7 +102,7 @@ class hybrid_measurement {
   device device_;
   device host_;
   hybrid_under_test tree_;
-  std::optional<tree_shape> built_;  ///< nothing: there is no tree, or one that was written to
+  std::optional<tree_shape> built_;  ///< nothing if there is no tree, or it was written to
   blink_peers peers_;
 };
 

@@ -1,4 +1,4 @@
-// hybrid_under_test.cpp - calls of the untyped tree.
+// hybrid_under_test.cpp - calls the untyped tree.
 #include "bench/index/hybrid/hybrid_under_test.hpp"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// hybrid_under_test.hpp - the hybrid tree under measurement, by its untyped interface, as in blink_under_test.hpp.
-// Queries and answers are in host memory.
+// hybrid_under_test.hpp - the hybrid tree under measurement through its untyped interface, as in blink_under_test.hpp.
+// Queries and results are in host memory.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,17 @@ using espalier::detail::range_buffers;
 
 class hybrid_under_test {
  public:
-  /// `where`: who walks the inner levels beside the host.
+  /// `dev` traverses the inner levels together with the host.
   hybrid_under_test(device dev, const data_spec& spec) : device_(std::move(dev)), spec_(spec) {}
 
-  /// Replaces the tree, freeing the old one first.
+  /// Replaces the tree after freeing the old one.
   void build(const hybrid_options& options, const column& keys, const column& values);
-  /// find, contains, lower-bound, successor, predecessor, count, sum, min, max; `how`: of those that travel.
+  /// Runs find, contains, lower-bound, successor, predecessor, count, sum, min or max; `how` applies to those that use
+  /// buckets.
   void ask(operation op, const request& what, const hybrid_query_options& how) const;
-  /// range-rows: counts, keys and values of rows with `row` places.
+  /// Runs range-rows: counts, keys and values of rows with `row` elements.
   void ask_rows(const request& what, std::uint64_t row, const hybrid_query_options& how) const;
-  /// Ranges, as columns offsets, keys, values.
+  /// Returns ranges as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   [[nodiscard]] range_buffers range(const request& what, const hybrid_query_options& how) const;
   void write(write_op op, const column& keys, const column& values, const column& done, update_mode way);

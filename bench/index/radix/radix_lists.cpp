@@ -14,14 +14,14 @@
 namespace espalier::bench {
 namespace {
 
-/// All answers of one row together: key, place of the key, value.
+/// The maximum size of all results of one row: key, offset of the key, value.
 constexpr std::uint64_t most_answer_bytes = std::uint64_t{1} << 31;
 
 std::size_t common_bytes(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-/// How many bytes of the key of rank `r` fewer than `length` keys on either side of it share.
+/// Returns the length of the shortest prefix of the key of rank `r` that fewer than `length` keys on either side share.
 std::size_t prefix_bytes(const sorted_strings& sorted, std::uint64_t r, std::uint64_t length) {
   std::size_t shared = 0;
   if (r >= length) shared = common_bytes(sorted[r - length], sorted[r]);

@@ -13,7 +13,7 @@ namespace espalier::bench {
 namespace {
 
 constexpr std::uint64_t radix_range_length = 32;
-/// Where a GPU is asked batch by batch and nothing else is said: as many as the paper's host threads.
+/// The default for a GPU that is queried in batches: as many as the paper's host threads.
 constexpr unsigned default_streams = 8;
 
 }  // namespace
@@ -127,7 +127,7 @@ void radix_measurement::measure_build(row& r) {
   peers_.add_none(r);
 }
 
-// ---- questions -------------------------------------------------------------------------------------------------
+// ---- queries ---------------------------------------------------------------------------------------------------
 
 const radix_measurement::point_questions& radix_measurement::questions_for(operation op, std::uint64_t queries) {
   if (!asked_ || asked_->op != op || asked_->queries != queries) {

@@ -1,8 +1,8 @@
-// radix_measurement.hpp - one radix tree on one device, measured operation by operation, as in static_measurement.hpp.
+// radix_measurement.hpp - measures one radix tree on one device, operation by operation, as in static_measurement.hpp.
 //
-// Points are asked in batches, by one caller or by several at once. Inserts and erases get a tree built anew for each
-// run, outside the timed part; the first run is checked by finding every key. An update leaves the same tree however
-// often it is done, so it is repeated like a question, beside finds of the same batch.
+// Point queries are sent in batches, by one caller or by several concurrently. For inserts and erases the tree is
+// rebuilt before each run, outside the timed part; the first run is checked by finding every key. An update leaves the
+// same tree however often it is repeated, so it is measured like a query, together with finds of the same batch.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace espalier::bench {
 
-/// How one row is measured: one point of the axes that the radix tree has for an operation.
+/// The way in which one row is measured: one point of the axes of the radix tree for an operation.
 struct radix_variant {
   location place = location::device;
-  std::uint64_t batch = 0;  ///< 0: all queries
+  std::uint64_t batch = 0;  ///< 0 means all queries
   unsigned streams = 1;
   radix_path path = radix_path::automatic;
 };
@@ -34,7 +34,7 @@ class radix_measurement {
   radix_measurement(const options& what, const radix_data& data, const string_maps& maps, const device& dev,
                     long_key_mode long_keys);
 
-  /// One row for each variant.
+  /// Returns one row per variant.
   [[nodiscard]] std::vector<row> measure(operation op, std::uint64_t queries);
 
  private:
@@ -49,9 +49,9 @@ class radix_measurement {
   [[nodiscard]] row empty_row(operation op, const radix_variant& how) const;
   [[nodiscard]] bool is_gpu() const { return device_.kind() == device_kind::cuda; }
   void load();
-  /// Of questions: those before may have changed the tree.
+  /// Called before queries, since earlier operations may have changed the tree.
   void load_if_changed();
-  /// Made anew only where they differ from those before: how they are asked does not matter.
+  /// The queries are only generated again if they differ from the previous ones, independently of how they are sent.
   [[nodiscard]] const point_questions& questions_for(operation op, std::uint64_t queries);
   void measure_build(row& r);
   void measure_points(operation op, std::uint64_t queries, const radix_variant& how, row& r);
@@ -59,7 +59,7 @@ class radix_measurement {
   void measure_lists(operation op, std::uint64_t queries, const radix_variant& how, row& r);
   void measure_update(std::uint64_t queries, const radix_variant& how, row& r);
   void measure_change(operation op, std::uint64_t queries, const radix_variant& how, row& r);
-  /// What the write answered, and what it left behind.
+  /// Checks the results of the write and the content of the tree.
   void require_done(operation op, const radix_batch& batch, const device_answers& done) const;
   void require_contents(operation op, const radix_batch& batch, const answers& after,
                         const byte_string_batch& batch_keys) const;

@@ -71,7 +71,7 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
     });
   };
   r.seconds = repeated([&] { update(); });
-  // Both are waited for one by one; then neither.
+  // First every call of both is waited for, then none.
   const device_answers out(make_radix_answers(operation::find, n), device_, how.place);
   request ask;
   ask.out = out.pointers();
@@ -81,7 +81,7 @@ void radix_measurement::measure_update(std::uint64_t n, const radix_variant& how
   ask.wait = false;
   const double finds_in_a_row = in_a_row([&] { tree_.ask(operation::find, keys, ask); });
   if (updates_in_a_row > 0) r.radix->share_of_enqueued_find = finds_in_a_row / updates_in_a_row;
-  // Cheaper than building the tree anew for the next row.
+  // This is cheaper than rebuilding the tree for the next row.
   const device_column before(batch.before, device_, how.place);
   tree_.write(batch.what, keys, before.data(), done.pointers()[0], radix_path::automatic);
   changed_ = false;
@@ -108,7 +108,7 @@ void radix_measurement::measure_change(operation op, std::uint64_t n, const radi
     require_done(op, batch, done);
     return seconds;
   };
-  static_cast<void>(run_once());  // warms memory pools up
+  static_cast<void>(run_once());  // warms up memory pools
   require_contents(op, batch, contents_after(batch, data_), keys);
   std::vector<double> seconds;
   while (seconds.size() < what_.write_repeat) seconds.push_back(run_once());

@@ -1,4 +1,4 @@
-// radix_under_test.hpp - the radix tree under measurement, by its untyped interface, which can be asked any question
+// radix_under_test.hpp - the radix tree under measurement through its untyped interface, which supports every query
 // without waiting.
 #pragma once
 
@@ -17,13 +17,13 @@ class radix_under_test {
   radix_under_test(device dev, long_key_mode long_keys) : device_(std::move(dev)) { options_.long_keys = long_keys; }
 
   [[nodiscard]] bool built() const { return tree_ != nullptr; }
-  /// Replaces the tree, freeing the old one first.
+  /// Replaces the tree after freeing the old one.
   void build(const byte_string_batch& keys, const void* values) {
     tree_.reset();
     tree_ = espalier::detail::build_radix_index(device_, {scalar_kind::opaque, scalar_kind::u64, sizeof(std::uint64_t)},
                                                 keys.raw(), values, options_, device_.default_stream());
   }
-  /// Of the request, outputs and how to run count.
+  /// Only the outputs and the execution options of the request are used.
   void ask(operation op, const byte_string_batch& keys, const request& r) const {
     const espalier::detail::execution ex{device_.resolve(r.order), r.wait};
     if (op == operation::find) {

@@ -1,4 +1,4 @@
-// static_measurement.cpp - timing one index and its checks; the peers are in measurement_peers.cpp.
+// static_measurement.cpp - times and checks one index; the peers are in static_measurement_peers.cpp.
 #include "bench/index/static/static_measurement.hpp"
 
 #include <fmt/format.h>

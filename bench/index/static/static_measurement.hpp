@@ -1,7 +1,7 @@
-// static_measurement.hpp - one index on one device, measured operation by operation.
+// static_measurement.hpp - measures one index on one device, operation by operation.
 //
-// Order of things for a row: answers are poisoned, the operation runs once (the warm-up) and its answers are compared
-// with the reference; then it is timed; then each peer is made, warmed up, compared with the index, timed and freed.
+// For each row, the output is poisoned, the operation runs once (the warm-up) and its results are compared with the
+// reference; then it is timed; then each peer is created, warmed up, compared with the index, timed and freed.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class static_measurement {
  public:
   static_measurement(const options& what, const workload& data, device dev, double copy_bandwidth);
 
-  /// Seconds are 0, with a note, where this device has no code for the operation on these types.
+  /// Seconds are 0, with a note, if the operation is not compiled for this device and these types.
   [[nodiscard]] row measure(operation op, std::uint64_t queries);
 
  private:

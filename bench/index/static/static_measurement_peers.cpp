@@ -1,4 +1,5 @@
-// static_measurement_peers.cpp - the same work by the peers, compared with the index's answers and timed alike.
+// static_measurement_peers.cpp - the same work by the peers, compared with the index's results and timed in the same
+// way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace espalier::bench {
 namespace {
 
-/// Up to this size peers stay for the next operation; larger ones are freed at once, to leave memory to the others.
+/// Up to this size peers are kept for the next operation; larger ones are freed immediately, to leave memory for
+/// others.
 constexpr std::uint64_t most_kept_keys = std::uint64_t{1} << 24;
 
 std::uint64_t elements_of(operation op, const query_view& view, std::size_t queries) {

@@ -1,4 +1,4 @@
-// system_under_test.cpp - picks the index for a pair of types.
+// system_under_test.cpp - selects the index for a pair of types.
 #include "bench/index/static/system_under_test.hpp"
 
 namespace espalier::bench {

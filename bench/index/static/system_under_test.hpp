@@ -1,4 +1,4 @@
-// system_under_test.hpp - the index under measurement, with its types hidden: a thin cover over static_tree<Key,
+// system_under_test.hpp - the index under measurement with its types erased: a thin wrapper around static_tree<Key,
 // Value>.
 #pragma once
 
@@ -24,11 +24,12 @@ struct build_request {
 class system_under_test {
  public:
   virtual ~system_under_test() = default;
-  /// Replaces the index, freeing the old one first.
+  /// Replaces the index after freeing the old one.
   virtual void build(const build_request& what, const device& dev) = 0;
   virtual void clear() = 0;
   virtual void run(operation op, const request& what) const = 0;
-  /// Checksum over all elements (element_checksum.hpp); nothing where this device has no code for these types.
+  /// Returns the checksum of all elements (element_checksum.hpp), or nothing if it is not compiled for this device and
+  /// types.
   [[nodiscard]] virtual std::optional<std::uint64_t> visit() const = 0;
   [[nodiscard]] virtual tree_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;

@@ -21,10 +21,10 @@
 namespace espalier::bench {
 namespace {
 
-/// Searches that tell a map's rate: those of larger maps take seconds and leave every cache.
+/// The number of searches that determine a map's rate; in larger maps they take seconds and exceed every cache.
 constexpr std::size_t most_searches = std::size_t{1} << 20;
 
-/// What all maps of one data set are given, and must answer.
+/// The input and the expected results of all maps of one data set.
 struct map_task {
   explicit map_task(const data_spec& spec)
       : data(make_blink_data(spec, 0)),
@@ -81,7 +81,7 @@ std::array<map_timing, 2> measure_map(const map_task& task, const map_runs& how,
            {spec.shape, operation::find, spec.keys, {name, search(task, how, name, *map), task.points.size()}}}};
 }
 
-/// Made by the first map that wants it, gone with the last.
+/// Created by the first map that needs it, freed with the last.
 class shared_task {
  public:
   explicit shared_task(const data_spec& spec) : spec_(spec) {}
@@ -99,7 +99,7 @@ class shared_task {
 }  // namespace
 
 std::vector<map_timing> measure_maps(const std::vector<data_spec>& sets, const map_runs& how) {
-  // The largest first: they take longest.
+  // The largest sets are first, since they take longest.
   std::vector<data_spec> order = sets;
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.keys > b.keys; });
   std::vector<std::array<map_timing, 2>> timings(2 * order.size());

@@ -1,5 +1,5 @@
-// btree_maps.hpp - std::map and absl::btree_map of the B-tree suite, each in one thread: filled once for each size,
-// which is the insertion, then searched.
+// btree_maps.hpp - std::map and absl::btree_map of the B-tree suite, each in one thread: filled once per size, which is
+// the insertion, then searched.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ struct map_timing {
 };
 
 struct map_runs {
-  unsigned searches = 1;    ///< of which the median counts
-  unsigned insertions = 1;  ///< likewise, if they do not take long
-  std::size_t at_once = 1;  ///< maps that are measured at the same time
+  unsigned searches = 1;    ///< the median of which counts
+  unsigned insertions = 1;  ///< the same for insertions, if they do not take long
+  std::size_t at_once = 1;  ///< maps that are measured concurrently
 };
 
-/// For each of these data sets. Keys come and are asked for in the order of the data. Throws wrong_answer.
+/// Measures the maps of each data set. Keys are inserted and searched in the order of the data. Throws wrong_answer.
 [[nodiscard]] std::vector<map_timing> measure_maps(const std::vector<data_spec>& sets, const map_runs& how);
 
 }  // namespace espalier::bench

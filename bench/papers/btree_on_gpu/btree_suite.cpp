@@ -26,7 +26,7 @@ constexpr const char* btree_introduction =
     "values have 32 bits, those of the mesh 64. `std::map` and `absl::btree_map` run in one thread, where there are "
     "cores enough several at the same time, before the trees.\n\n";
 
-/// B+tree and B-link tree of the paper, and the B-link tree with an express lane.
+/// The B+tree and the B-link tree of the paper, and the B-link tree with an express lane.
 const std::vector<std::pair<blink_shape, const char*>>& trees() {
   static const std::vector<std::pair<blink_shape, const char*>> list{
       {{protocol::latch_coupling, inner_index::inner_nodes, 0}, "B+tree"},
@@ -52,14 +52,14 @@ std::vector<std::string> part_names() {
   return names;
 }
 
-/// Seconds of one run, for how many operations.
+/// The seconds of one run, and its number of operations.
 struct sample {
   double seconds = 0;
   std::uint64_t work = 0;
   [[nodiscard]] double rate() const { return seconds > 0 ? static_cast<double>(work) / seconds : 0; }
 };
 
-/// Results of one operation on a data set: by number of keys, then by who was measured.
+/// The results of one operation on a data set, by number of keys, then by the name of the tree or map.
 using results = std::map<std::uint64_t, std::map<std::string, sample>>;
 using results_by_operation = std::map<std::string, results>;
 
@@ -71,7 +71,7 @@ struct display {
   distribution shape;
   operation op;
   bool as_table;
-  const char* plot_file;  ///< null: none
+  const char* plot_file;  ///< null if there is none
 };
 const std::vector<display>& displays() {
   constexpr auto find = operation::find, insert = operation::insert_empty;
@@ -115,8 +115,8 @@ class btree_suite {
     return chosen;
   }
 
-  /// Maps take longer than all trees, and run in one thread: several of them side by side, where there are cores enough
-  /// for them not to notice each other.
+  /// Maps take longer than all trees and run in one thread, so several of them run concurrently if there are enough
+  /// cores that they do not affect each other.
   [[nodiscard]] std::vector<map_timing> measure_all_maps() const {
     std::string names;
     std::vector<data_spec> specs;
@@ -155,7 +155,7 @@ class btree_suite {
     return part;
   }
 
-  /// To the rows of the first tree.
+  /// Adds the maps to the rows of the first tree.
   static void add_maps(const std::vector<map_timing>& maps, report& trees) {
     for (auto& r : trees.rows) {
       if (r.blink->policy != name_in(protocol_names, protocol::latch_coupling)) continue;
@@ -214,14 +214,14 @@ class btree_suite {
     return list;
   }
 
-  /// As in the paper: the exponent, milliseconds of std::map, and how many times as fast the others are.
+  /// Columns as in the paper: the exponent, milliseconds of std::map, and the speedups of the others.
   [[nodiscard]] std::string table(const results& shown) const {
     std::vector<std::string> head{"2^x", baseline + " [ms]"};
     for (const auto& name : names()) head.push_back(name);
     std::vector<std::vector<std::string>> lines;
     for (const auto& [keys, measured] : shown) {
       const double base = measured.at(baseline).rate();
-      // The map may have been asked a part of what the trees were asked.
+      // The map may have executed only a part of the trees' queries.
       const double asked = static_cast<double>(measured.at(names().front()).work);
       auto& cells = lines.emplace_back();
       cells.push_back(std::to_string(std::bit_width(keys) - 1));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array questions{key_question::range, key_question::count, key_question::sum};
 constexpr std::array index_kinds{"static", "blink", "radix", "hybrid"};
-constexpr std::uint64_t least_rows = std::uint64_t{1} << 15;  // all that the paper has
+constexpr std::uint64_t least_rows = std::uint64_t{1} << 15;  // the only size in the paper
 constexpr std::uint64_t most_asked = std::uint64_t{1} << 20;
 constexpr std::uint64_t asked_of_each_size = std::uint64_t{1} << 10;
 constexpr std::size_t different_statements = 16;
@@ -43,7 +43,7 @@ class pair_figures {
  private:
   // ---- measuring ------------------------------------------------------------------------------------------------
 
-  /// Where curves have their points: scans take long, and the same for every range.
+  /// Returns the x values of the curves: scans take long, and equally long for every range.
   [[nodiscard]] std::vector<std::uint64_t> asked_of(std::uint64_t rows, bool scan) const {
     if (rows != sizes_.front() && rows != sizes_.back()) return {asked_of_each_size};
     std::vector<std::uint64_t> list;
@@ -124,7 +124,7 @@ class pair_figures {
 
   void show(key_question question) {
     const unsigned number =
-        (kind_ == pair_kind::identical ? 8U : 11U) + static_cast<unsigned>(question);  // the paper's order
+        (kind_ == pair_kind::identical ? 8U : 11U) + static_cast<unsigned>(question);  // the order in the paper
     part_.tables += fmt::format("## Figure {}: {}, {} key-value pairs\n\nMilliseconds of one statement.\n\n", number,
                                 describe(question), name_of(kind_));
     char letter = 'a';
@@ -152,7 +152,7 @@ class pair_figures {
   query_setting& setting_;
   pair_kind kind_;
   std::vector<std::uint64_t> sizes_;
-  std::map<std::pair<key_question, std::uint64_t>, double> by_duckdb_;  ///< of the present table
+  std::map<std::pair<key_question, std::uint64_t>, double> by_duckdb_;  ///< for the current table
   std::map<std::pair<key_question, std::uint64_t>, figure_curves> by_asked_;
   std::map<key_question, figure_curves> by_rows_;
   suite_part part_;

@@ -6,8 +6,8 @@
 
 namespace espalier::bench {
 
-/// Figures 8 to 10 (identical pairs) or 11 to 13: each over query sizes of 2^0 to 2^20, for the paper's 2^15 rows and
-/// for the largest table, and over tables of 2^15 to 2^27 rows.
+/// Measures figures 8 to 10 (identical pairs) or 11 to 13: each over query sizes of 2^0 to 2^20, for the paper's 2^15
+/// rows and for the largest table, and over tables of 2^15 to 2^27 rows.
 [[nodiscard]] suite_part measure_pairs(query_setting& setting, pair_kind kind);
 
 }  // namespace espalier::bench

@@ -33,14 +33,15 @@ class figure_maker {
   }
 
  private:
-  /// What all figures share. From host memory, as the paper measures, and from the GPU's own beside it.
+  /// Returns the options that all figures share: from host memory, as in the paper, and from the GPU's own memory as
+  /// well.
   [[nodiscard]] options run(device_choice dev, operation op, const std::vector<std::uint64_t>& keys) const {
     options o = base_;
     const bool gpu = dev == device_choice::gpu;
     o.index = index_kind::radix;
     o.dev = dev;
     o.keys = fitting(keys, 0);
-    // On a CPU few enough for small sizes to take seconds; on a GPU enough for many batches in flight.
+    // On a CPU, few enough that small sizes take seconds; on a GPU, enough for many concurrent batches.
     o.queries = {gpu ? 4 * mi : std::clamp<std::uint64_t>(most_keys_, 4 * ki, mi)};
     o.operations = {op};
     o.peers.clear();
@@ -53,7 +54,7 @@ class figure_maker {
     if (gpu) o.radix.places = {location::host, location::device};
     return o;
   }
-  /// Those that are not too large; the largest allowed, or the least one that is asked for, if there would be none.
+  /// Returns the sizes that are not too large; if there are none, the largest allowed or the least requested one.
   [[nodiscard]] std::vector<std::uint64_t> fitting(std::vector<std::uint64_t> list, std::uint64_t least) const {
     const std::uint64_t most = std::max(most_keys_, least);
     std::erase_if(list, [&](std::uint64_t n) { return n > most; });

@@ -62,7 +62,7 @@ class cuart_suite {
            provenance(what_.base);
   }
 
-  /// Where a row lies: a number, and how it is written. Data sets come in the order of their names.
+  /// Returns the x position of a row as a number and its label. Data sets are ordered by name.
   [[nodiscard]] static std::pair<double, std::string> place(figure_axis x, const row& r) {
     const auto number = [](std::uint64_t n) { return std::pair{static_cast<double>(n), size_text(n)}; };
     switch (x) {
@@ -87,7 +87,7 @@ class cuart_suite {
 
   static void collect(const cuart_figure& figure, const row& r, figure_curves& into) {
     const auto [x, text] = place(figure.x, r);
-    // What a curve stands for besides its tree: where it was measured, and what else the figure varies.
+    // What distinguishes a curve besides its tree: where it was measured, and what else the figure varies.
     std::string more = r.device == "gpu" ? fmt::format(", GPU, {}", r.location) : ", CPU";
     if (figure.number == 7) more += fmt::format(", {} bytes", r.radix->key_length);
     if (figure.number == 15 || figure.number == 16) more += fmt::format(", {} keys", size_text(r.keys));

@@ -12,7 +12,7 @@
 namespace espalier::bench {
 namespace {
 
-/// From 2^first to 2^last.
+/// Returns the powers of two from 2^first to 2^last.
 std::vector<std::uint64_t> doublings(unsigned first, unsigned last, unsigned step = 1) {
   std::vector<std::uint64_t> list;
   for (unsigned e = first; e <= last; e += step) list.push_back(std::uint64_t{1} << e);
@@ -24,7 +24,7 @@ const char* processor_of(const row& r) {
   return r.device == "gpu" ? "CPU and GPU" : "CPU and stand-in";
 }
 std::string layout_and_processor(const row& r) { return fmt::format("{}, {}", r.hybrid->layout, processor_of(r)); }
-/// What the tree took by itself has a curve of its own: it may be the CPU alone.
+/// The tree's own choice is a separate curve, since it may be the CPU alone.
 std::string layout_and_choice(const row& r) {
   return r.hybrid->placement == "automatic" ? r.hybrid->layout + ", automatic" : layout_and_processor(r);
 }
@@ -44,18 +44,18 @@ class hb_figure_maker {
  private:
   // ---- what runs share ------------------------------------------------------------------------------------------
 
-  /// Those that are not too large; the largest allowed if there would be none.
+  /// Returns the sizes that are not too large, or the largest allowed one if there are none.
   [[nodiscard]] std::vector<std::uint64_t> fitting(std::vector<std::uint64_t> list) const {
     std::erase_if(list, [&](std::uint64_t n) { return n > most_keys_; });
     if (list.empty()) list.push_back(most_keys_);
     return list;
   }
-  /// The paper's trees: 2^23 to 2^30.
+  /// The sizes of the paper's trees are 2^23 to 2^30.
   [[nodiscard]] std::vector<std::uint64_t> sizes() const { return fitting(doublings(23, 30)); }
   [[nodiscard]] std::vector<std::uint64_t> one_size(unsigned exponent) const {
     return {std::min(std::uint64_t{1} << exponent, most_keys_)};
   }
-  /// Enough for hundreds of buckets of the default size, but not for small trees to take as long as large ones.
+  /// Enough for hundreds of buckets of the default size, but small trees should not take as long as large ones.
   [[nodiscard]] std::uint64_t queries() const {
     return std::clamp<std::uint64_t>(most_keys_, std::uint64_t{1} << 12, std::uint64_t{1} << 25);
   }
@@ -88,7 +88,7 @@ class hb_figure_maker {
     o.hybrid.requests = {request_order::uniform};
     return o;
   }
-  /// The same tree without a copy of its inner levels: the paper's CPU-optimised one.
+  /// The same tree without a copy of its inner levels on the device, which is the paper's CPU-optimised tree.
   [[nodiscard]] static options without_device(options o) {
     o.hybrid.gpu_memory = 0;
     return o;
@@ -203,7 +203,7 @@ class hb_figure_maker {
 
   // ---- figures 13 to 15: updates --------------------------------------------------------------------------------
 
-  /// New keys, as those change inner levels; a tree is built anew for each run, so there is one.
+  /// Updates insert new keys, since those change inner levels. The tree is rebuilt for each run, so there is one run.
   [[nodiscard]] options updates(std::vector<std::uint64_t> keys, std::vector<std::uint64_t> batches,
                                 update_mode way) const {
     options o = hybrid(operation::insert, std::move(keys));
@@ -259,7 +259,7 @@ class hb_figure_maker {
         no_more};
   }
 
-  // ---- figures 16 to 18: both processors beside one -------------------------------------------------------------
+  // ---- figures 16 to 18: host and device compared with one ------------------------------------------------------
 
   [[nodiscard]] hb_figure throughput() const {
     const std::vector both{hybrid_placement::automatic, hybrid_placement::shared, hybrid_placement::host_alone};

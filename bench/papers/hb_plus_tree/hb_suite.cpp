@@ -102,7 +102,7 @@ class hb_suite {
     });
     return uniform == all.end() || uniform->rate <= 0 ? 0 : r.rate / uniform->rate;
   }
-  /// Where a row lies: a number, and how it is written. Requests come in the order in which they were asked for.
+  /// Returns the x position of a row as a number and its label. Request orders are in the order of the options.
   [[nodiscard]] static std::pair<double, std::string> place(hb_axis x, const row& r, const options& run) {
     const auto number = [](std::uint64_t n) { return std::pair{static_cast<double>(n), size_text(n)}; };
     switch (x) {

@@ -51,7 +51,7 @@ class large_pages_suite {
  private:
   static std::vector<std::string> figures() { return {"2", "3", "4"}; }
 
-  /// Those of `sizes` that --max-keys allows, at least one.
+  /// Returns the sizes that --max-keys allows, at least one.
   [[nodiscard]] std::vector<std::uint64_t> allowed(std::vector<std::uint64_t> sizes) const {
     std::erase_if(sizes, [&](std::uint64_t n) { return n > what_.most_keys; });
     if (sizes.empty()) sizes.push_back(what_.most_keys);

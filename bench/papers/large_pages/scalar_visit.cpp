@@ -21,7 +21,7 @@
 namespace espalier::bench {
 namespace {
 
-/// Collections of one size on one device, which are visited one after the other.
+/// Collections of one size on one device, which are visited in turn.
 class scalar_visit {
  public:
   scalar_visit(const options& what, const device& dev, std::uint64_t keys)
@@ -50,7 +50,7 @@ class scalar_visit {
     return {static_cast<const std::uint32_t*>(c.data()), expected_.size()};
   }
 
-  /// Seconds of one apply(), which fills out_; its results are checked first.
+  /// Returns the seconds of one apply(), which fills out_; its results are checked first.
   template <class Apply>
   [[nodiscard]] double seconds_of(const std::string& name, const Apply& apply) {
     device_.fill(out_.data(), 0xa5, out_.bytes(), device_.default_stream());

@@ -1,13 +1,13 @@
-"""DuckDB beside Espalier: the child process of `espalier bench query`.
+"""Runs DuckDB as the child process of `espalier bench query`.
 
-Reads a request a line and answers a line, both JSON:
+Each request and each response is one line of JSON:
   {"threads": 2}                                  -> {"version": "1.2.3"}; opens a database in memory
   {"run": "CREATE TABLE ..."}                     -> {}
-  {"ask": [statement, ...], "repeat": 5, "answer": file} -> {"seconds": of one statement}; the answer to the first goes
-                                                     to the file, as Arrow
-  {"again": statement}                            -> {"seconds": of one run}; of a statement that was asked before
-What fails is answered with {"error": sentence}. Times are taken here, so that neither this process nor its pipe is in
-them: from the text of a statement to an Arrow table, after each statement has been run once.
+  {"ask": [statement, ...], "repeat": 5, "answer": file} -> {"seconds": per statement}; the result of the first
+                                                     statement is written to the file, as Arrow
+  {"again": statement}                            -> {"seconds": of one run}; for a statement that was run before
+A failure is answered with {"error": sentence}. Times are measured here, so that they exclude this process
+and its pipe: from the text of a statement to an Arrow table, after each statement has been run once.
 """
 import json
 import os
@@ -37,7 +37,7 @@ def timed(work):
 
 
 def faster_way(connection, statement):
-    """The two ways to an Arrow table cost differently by the size of the answer: DuckDB gets the better one."""
+    """Which API returns an Arrow table faster depends on the size of the result; DuckDB is timed with the faster one."""
     ways = [through_cursor]
     if hasattr(connection.sql("SELECT 1"), "to_arrow_table"):
         ways.append(through_relation)
@@ -49,7 +49,7 @@ def faster_way(connection, statement):
 def ask(connection, statements, repeat):
     way = faster_way(connection, statements[0])
     one, answer = timed(lambda: way(connection, statements[0]))
-    # As bench/query/sql_timing.hpp does it: enough statements for the clock, few where one takes long.
+    # As in bench/query/sql_timing.hpp: enough statements for the clock, and few if one takes long.
     count = max(1, min(MOST_STATEMENTS, int(SHORTEST_RUN / max(one, 1e-9))))
     texts = [statements[i % len(statements)] for i in range(count)]
     seconds, begin = [], time.perf_counter()
@@ -60,7 +60,7 @@ def ask(connection, statements, repeat):
 
 
 def once_more(connection, statement, ways={}):
-    """One run, so that two engines can take turns; by the way that was the faster one when this was first called."""
+    """Times one run, so that two engines can alternate, with the API that was faster at the first call."""
     if statement not in ways:
         ways[statement] = faster_way(connection, statement)
     return timed(lambda: ways[statement](connection, statement))[0]
@@ -74,7 +74,7 @@ def write_answer(answer, path):
 
 def open_database(threads):
     import duckdb
-    import pyarrow  # noqa: F401  answers are Arrow tables
+    import pyarrow  # noqa: F401  results are Arrow tables
     connection = duckdb.connect(":memory:", config={"threads": threads})
     return connection, {"version": duckdb.__version__}
 
@@ -93,7 +93,7 @@ def reply(connection, request):
 def main():
     warnings.simplefilter("ignore")
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what others print is no answer
+    os.dup2(2, 1)  # output of libraries must not be mixed with responses
     connection = None
     for line in sys.stdin:
         try:
@@ -102,7 +102,7 @@ def main():
                 connection, result = open_database(request["threads"])
             else:
                 result = reply(connection, request)
-        except Exception as problem:  # whatever it is, the other side has to hear of it
+        except Exception as problem:  # every failure is reported to the parent process
             result = {"error": f"{type(problem).__name__}: {problem}".splitlines()[0]}
         print(json.dumps(result), file=answers, flush=True)
 

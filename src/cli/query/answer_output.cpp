@@ -30,7 +30,7 @@ void require_no_terminal(answer_format format, const std::string& name) {
   }
 }
 
-// Arrow's writers into a file of the C library.
+// Lets Arrow's writers write to a C FILE.
 class c_file_stream final : public arrow::io::OutputStream {
  public:
   explicit c_file_stream(std::FILE* file) : file_(file) {}

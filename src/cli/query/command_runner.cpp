@@ -21,7 +21,7 @@ constexpr const char* command_help =
     "  \\q, quit      the end; so is Ctrl-D\n"
     "Ctrl-C drops what was typed, and stops a statement that runs.";
 
-// Not a part of any answer, wherever the answers go.
+// Messages are not part of a result, whatever the destination of results.
 void say_to_user(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 }  // namespace

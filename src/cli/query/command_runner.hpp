@@ -1,4 +1,4 @@
-// command_runner.hpp - what backslash commands do, in the shell and in scripts.
+// command_runner.hpp - executes backslash commands, in the shell and in scripts.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class command_runner {
   command_runner(engine::database& db, answer_output& out, statement_runner& statements)
       : db_(db), out_(out), statements_(statements) {}
 
-  /// Throws `error` for a command that does not exist or has words that it does not take.
+  /// Throws `error` for an unknown command or too many arguments.
   void run(const shell_command& asked);
   [[nodiscard]] bool ended() const noexcept { return ended_; }  ///< \q was run
 

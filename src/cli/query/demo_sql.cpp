@@ -29,8 +29,8 @@ constexpr std::int64_t minutes_of_year = 366 * 24 * 60;
 
 struct sample_orders {
   std::vector<std::int32_t> id, customer;
-  std::vector<std::int64_t> minute, cents;      // of orders
-  std::vector<std::int64_t> rate_minute, rate;  // of rates, sorted
+  std::vector<std::int64_t> minute, cents;      // columns of orders
+  std::vector<std::int64_t> rate_minute, rate;  // columns of rates, sorted
 };
 
 sample_orders make_orders() {
@@ -57,7 +57,7 @@ std::shared_ptr<arrow::Array> array_of(const std::vector<T>& values) {
   return *builder.Finish();
 }
 
-// A folder of its own for the sample files, removed at the end.
+// A temporary folder for the sample files.
 class sample_folder {
  public:
   sample_folder() : path_(std::filesystem::temp_directory_path() / fmt::format("espalier_demo_{}", ::getpid())) {

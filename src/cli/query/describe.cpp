@@ -17,7 +17,7 @@
 namespace espalier::cli {
 namespace {
 
-// A small answer, built row by row: text columns and numbers.
+// Builds a small result row by row, with columns of text and numbers.
 class listing {
  public:
   explicit listing(const std::vector<std::shared_ptr<arrow::Field>>& fields) : schema_(arrow::schema(fields)) {

@@ -1,4 +1,4 @@
-// describe.hpp - what a database holds, as answers that can be printed like any other.
+// describe.hpp - the contents of a database as results that can be printed like any other.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -10,13 +10,13 @@
 
 namespace espalier::cli {
 
-/// Tables with their rows, columns, bytes and indexes.
+/// Returns tables with their rows, columns, bytes and indexes.
 [[nodiscard]] std::shared_ptr<arrow::Table> described_tables(const engine::database& db);
 
-/// Columns of one table; throws where there is none of that name.
+/// Returns the columns of a table. Throws if it does not exist.
 [[nodiscard]] std::shared_ptr<arrow::Table> described_columns(const engine::database& db, const std::string& table);
 
-/// Indexes of one table: columns, kind, device, memory.
+/// Returns the indexes of a table: columns, kind, device, memory.
 [[nodiscard]] std::shared_ptr<arrow::Table> described_indexes(const engine::database& db, const std::string& table);
 
 }  // namespace espalier::cli

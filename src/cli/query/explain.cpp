@@ -1,4 +1,4 @@
-// explain.cpp - `espalier explain`: how a statement would be answered, or was.
+// explain.cpp - `espalier explain`: shows the plan of a statement, and with ANALYZE its execution.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::string explain_words(const explain_options& options) {
   return fmt::format("EXPLAIN (ANALYZE {}, FORMAT {}) ", options.analyze ? "true" : "false", json ? "json" : "text");
 }
 
-// A place in the statement is shown in the script as it was given, without the words put before it here.
+// Error positions refer to the script as given, without the words that are prepended here.
 std::string plan_of(engine::database& db, const std::string& words, const engine::script_statement& statement,
                     const std::string& script) try {
   progress_line line;

@@ -1,4 +1,4 @@
-// import.cpp - `espalier import`: files into a table, made if it is not there. All of them or none.
+// import.cpp - `espalier import`: loads files into a table, which is created if necessary. The import is atomic.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ std::string quoted_with(const std::string& text, char quote) {
   return quoted + quote;
 }
 
-// One pattern that matches exactly these files, in this order.
+// Returns one pattern that matches exactly these files, in this order.
 std::string pattern_of(const std::vector<std::string>& files) {
   if (files.size() == 1) return files.front();
   std::string pattern = "{";
@@ -70,7 +70,7 @@ engine::file_format input_format(const import_options& options) {
   return *common;
 }
 
-// Patterns that the shell left alone, as the files they match.
+// Expands patterns that the shell did not expand.
 std::vector<std::string> expanded(const std::vector<std::string>& patterns) {
   std::vector<std::string> files;
   for (const auto& pattern : patterns) {
@@ -96,7 +96,7 @@ named_options reading_options(const import_options& options, engine::file_format
   return named;
 }
 
-// A table that is there decides about columns and types; one that is not gets those that the files have.
+// An existing table determines columns and types; a new one takes those of the files.
 std::string import_statement(const import_options& options, bool there) {
   const auto format = input_format(options);
   const std::string table = quoted_with(options.table, '"');
@@ -116,7 +116,7 @@ std::string import_statement(const import_options& options, bool there) {
 
 int run_import(import_options options) {
   options.files = expanded(options.files);
-  (void)reading_options(options, input_format(options));  // refused before a database is made
+  (void)reading_options(options, input_format(options));  // refused before a database is created
   if (options.db.empty()) throw bench::bad_arguments("Name the database's folder with --db.");
   answer_output out(answer_format::table, "");
   auto db = open_database(options, database_use::may_be_made);
@@ -126,7 +126,7 @@ int run_import(import_options options) {
   try {
     runner.run(import_statement(options, there));
   } catch (const engine::sql_error& e) {
-    throw error(e.sentence());  // its place is one in a statement that nobody wrote
+    throw error(e.sentence());  // its position refers to a generated statement
   }
   const auto rows = db.tables().find(options.table)->version->live_rows();
   out.remark(fmt::format("Table {} has {} {}.", options.table, rows, rows == 1 ? "row" : "rows"));

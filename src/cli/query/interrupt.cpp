@@ -14,7 +14,7 @@ namespace {
 std::atomic<bool> interrupt_came = false;  // set by the handler, read by any thread
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// Wakes who waits for input: the signal itself may reach another thread than that one.
+// Wakes the thread that waits for input, since the signal may be delivered to another thread.
 class wake_pipe {
  public:
   wake_pipe() {

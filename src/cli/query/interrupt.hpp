@@ -1,4 +1,4 @@
-// interrupt.hpp - Ctrl-C as something to ask about, instead of the end of the program.
+// interrupt.hpp - Ctrl-C as a flag that can be polled, instead of the end of the program.
 #pragma once
 
 #include <csignal>
@@ -8,7 +8,7 @@ namespace espalier::cli {
 
 enum class second_interrupt : std::uint8_t { is_noted, ends_the_program };
 
-/// While it lives, Ctrl-C is noted. What Ctrl-C did before comes back with its end, so one may live inside another.
+/// During its lifetime Ctrl-C sets a flag. The previous handler is restored at the end, so watches can be nested.
 class interrupt_watch {
  public:
   explicit interrupt_watch(second_interrupt second);
@@ -20,11 +20,11 @@ class interrupt_watch {
   struct sigaction before_;
 };
 
-/// Since `forget_interrupt`.
+/// Returns whether Ctrl-C was pressed since `forget_interrupt`.
 [[nodiscard]] bool interrupt_noted() noexcept;
 void forget_interrupt() noexcept;
 
-/// Waits for something to read, or for the end of the input; false if Ctrl-C came first.
+/// Waits for input or the end of the input. Returns false if Ctrl-C was pressed first.
 [[nodiscard]] bool input_before_interrupt(int descriptor);
 
 }  // namespace espalier::cli

@@ -19,7 +19,7 @@
 namespace espalier::cli {
 namespace {
 
-// Nothing at the end of the input, and when Ctrl-C came first.
+// Returns nothing at the end of the input or after Ctrl-C.
 std::optional<char> typed_byte() {
   char byte = 0;
   if (!input_before_interrupt(STDIN_FILENO) || ::read(STDIN_FILENO, &byte, 1) != 1) return std::nullopt;
@@ -28,11 +28,11 @@ std::optional<char> typed_byte() {
 
 #ifdef ESPALIER_HAS_EDITLINE
 constexpr int remembered_statements = 1000;
-constexpr const char* end_of_dropped_line = "^C\n";  // the editor has turned the terminal's own echo off
+constexpr const char* end_of_dropped_line = "^C\n";  // the editor has disabled the terminal's echo
 
-constexpr int no_character = 0xfffd;  // shown for bytes that are none
+constexpr int no_character = 0xfffd;  // replaces bytes that are not valid UTF-8
 
-// The editor's own reading would wait on after Ctrl-C. It takes wide characters; -1 ends the line.
+// The editor's own read function would continue to wait after Ctrl-C. It returns wide characters; -1 ends the line.
 int typed_character(std::FILE*) {
   std::mbstate_t state{};
   while (const auto byte = typed_byte()) {
@@ -47,14 +47,15 @@ int typed_character(std::FILE*) {
 constexpr const char* end_of_dropped_line = "\n";
 #endif
 
-// ESPALIER_HISTORY, which may be empty for none, or a file in the home folder.
+// Returns ESPALIER_HISTORY, which may be empty for none, or a file in the home folder.
 std::filesystem::path history_file() {
   if (const char* const given = std::getenv("ESPALIER_HISTORY")) return given;
   const char* const home = std::getenv("HOME");
   return home == nullptr ? std::filesystem::path() : std::filesystem::path(home) / ".espalier_history";
 }
 
-// As one line, which is how it is edited again; but line breaks in strings and comments, and behind these, stay.
+// Joins a statement to one line, as it is edited again; line breaks in strings and comments, and after comments, are
+// kept.
 [[maybe_unused]] std::string on_one_history_line(std::string statement) {
   if (statement.find("--") != std::string::npos) return statement;
   for (auto at = statement.find('\n'); at != std::string::npos; at = statement.find('\n', at + 1)) {
@@ -85,7 +86,8 @@ std::optional<std::string> edited_line(const std::string& prompt) {
 
 line_reader::line_reader() : history_(history_file()) {
 #ifdef ESPALIER_HAS_EDITLINE
-  // Statements are UTF-8, whatever the locale says; without one that is, the editor would drop what it cannot show.
+  // Statements are UTF-8, whatever the locale. Without a UTF-8 locale the editor would drop characters that it cannot
+  // show.
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   ::rl_getc_function = typed_character;
@@ -109,7 +111,7 @@ typed_line line_reader::read(const std::string& prompt) {
 void line_reader::remember([[maybe_unused]] const std::string& statement) {
 #ifdef ESPALIER_HAS_EDITLINE
   ::add_history(on_one_history_line(statement).c_str());
-  if (!history_.empty()) ::write_history(history_.c_str());  // now: a terminal that is closed ends the shell at once
+  if (!history_.empty()) ::write_history(history_.c_str());  // closing the terminal kills the shell
 #endif
 }
 

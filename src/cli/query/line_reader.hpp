@@ -1,4 +1,4 @@
-// line_reader.hpp - lines that a person types, with editing and history where the build has libedit.
+// line_reader.hpp - reads lines from the user, with editing and history if the build has libedit.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 namespace espalier::cli {
 
 struct typed_line {
-  enum class what : std::uint8_t { line, dropped, end };  ///< dropped: by Ctrl-C
+  enum class what : std::uint8_t { line, dropped, end };  ///< dropped means cancelled by Ctrl-C
   what kind;
-  std::string text;  ///< without the line's end
+  std::string text;  ///< without the line terminator
 };
 
 class line_reader {
  public:
-  line_reader();  ///< with the history of earlier sessions
+  line_reader();  ///< loads the history of earlier sessions
   line_reader(const line_reader&) = delete;
   line_reader& operator=(const line_reader&) = delete;
 
   [[nodiscard]] typed_line read(const std::string& prompt);
-  /// A whole statement, to be found again by the arrow keys, now and in later sessions.
+  /// Adds a whole statement to the history of this and later sessions.
   void remember(const std::string& statement);
 
  private:

@@ -1,4 +1,4 @@
-// progress_line.hpp - on a terminal, one line on standard error that tells how far a long statement is; and Ctrl-C.
+// progress_line.hpp - a progress line for long statements on standard error, if it is a terminal, and Ctrl-C.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@
 
 namespace espalier::cli {
 
-/// While it lives, Ctrl-C stops what is given its reporter or its question, and a second Ctrl-C ends the program. One
-/// that came before and that nobody has forgotten counts, too: between two statements of a script nothing is lost.
+/// During its lifetime, Ctrl-C cancels statements that use its reporter or its token, and a second Ctrl-C ends the
+/// program. A Ctrl-C before that is not lost unless it was cleared, so one between two statements of a script counts.
 class progress_line {
  public:
   progress_line();
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
-  ~progress_line();  ///< wipes the line
+  ~progress_line();  ///< clears the line
 
   [[nodiscard]] engine::progress reporter();
   [[nodiscard]] static engine::cancellation_token stop() { return interrupt_noted; }

@@ -20,7 +20,7 @@
 namespace espalier::cli {
 namespace {
 
-// As COPY takes it, except that .txt, like a name that says nothing, is for people to read.
+// Chooses as COPY does, except that .txt and unknown suffixes mean the table format.
 answer_format format_of_ending(const std::string& file) {
   std::string ending = std::filesystem::path(file).extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -23,7 +23,7 @@ struct rendered_column {
   bool right = false;
 };
 
-// Line breaks and other control characters would tear the table apart.
+// Line breaks and other control characters would break the table.
 std::string on_one_line(const std::string& text) {
   std::string line;
   for (const char c : text) {
@@ -75,7 +75,7 @@ std::vector<std::string> distinct_names(const arrow::Table& rows) {
   return names;
 }
 
-// Where a row of a column is, walking forward.
+// The position of a row in a chunked column, for sequential access.
 struct column_walk {
   const arrow::ChunkedArray* data;
   int chunk = 0;

@@ -13,14 +13,15 @@ bool is_command_line(std::string_view line) {
   return first != std::string_view::npos && line[first] == '\\';
 }
 
-// A semicolon behind it would end a statement: what comes next is not inside a string or a comment.
+// Returns whether a semicolon after the text would end a statement, so that the next character is not in a string or a
+// comment.
 bool is_outside_quotes(std::string_view text) { return engine::is_complete(std::string(text) + ";"); }
 
 }  // namespace
 
 std::vector<script_part> script_parts(std::string_view script) {
   std::vector<script_part> out;
-  std::size_t begin = 0;  // of the statements since the last command
+  std::size_t begin = 0;  // start of the statements since the last command
   for (std::size_t line = 0; line < script.size();) {
     const auto end = std::min(script.find('\n', line), script.size());
     const auto text = script.substr(line, end - line);

@@ -17,7 +17,7 @@
 namespace espalier::cli {
 namespace {
 
-// As psql marks them: * inside a transaction, ! after an error in it.
+// Marks the prompt as psql does: * inside a transaction, ! after an error in it.
 const char* first_prompt(engine::transaction_status status) {
   switch (status) {
     case engine::transaction_status::active:
@@ -32,10 +32,11 @@ constexpr const char* next_prompt = "      ..> ";
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n;") == std::string::npos; }
 
-// A semicolon behind it would end it: what comes next is no part of a string or a comment.
+// Returns whether a semicolon after the text would end a statement, so that the next character is not in a string or a
+// comment.
 bool is_outside_quotes(const std::string& typed) { return engine::is_complete(typed + ";"); }
 
-// What the shell itself says, wherever the answers go.
+// Prints messages of the shell itself, whatever the destination of results.
 void say(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
 class shell {
@@ -101,7 +102,7 @@ class shell {
   command_runner commands_;
   line_reader lines_;
   interrupt_watch watch_{second_interrupt::is_noted};
-  std::string typed_;  ///< lines of a statement that has no end yet
+  std::string typed_;  ///< lines of an incomplete statement
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// shell.hpp - `espalier sql` with a person at the other end.
+// shell.hpp - the interactive mode of `espalier sql`.
 #pragma once
 
 #include "cli/query/answer_output.hpp"
@@ -6,7 +6,7 @@
 
 namespace espalier::cli {
 
-/// Reads statements until \q or the end of the input. Errors are shown, and the shell goes on.
+/// Reads statements until \q or the end of the input. Errors are printed, and the shell continues.
 void run_shell(engine::database& db, answer_output& out);
 
 }  // namespace espalier::cli

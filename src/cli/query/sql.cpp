@@ -1,4 +1,4 @@
-// sql.cpp - `espalier sql`: a script, one statement, or a shell.
+// sql.cpp - `espalier sql`: runs a script, one statement, or a shell.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ bool creates_a_table(const engine::script_statement& statement) {
   return first == "create" && second == "table";
 }
 
-// A mistyped --db makes no database: --create does, or CREATE TABLE.
+// A misspelt --db must not create a database; that requires --create or CREATE TABLE.
 void require_database_or_create(const sql_options& options, const std::string& script) {
   if (options.db.empty() || options.create || std::filesystem::exists(options.db)) return;
   const auto creates = [&](const script_part& part) {
@@ -50,7 +50,7 @@ void require_database_or_create(const sql_options& options, const std::string& s
   throw bench::bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
 }
 
-// Commands that fail end the script, as statements do.
+// A command that fails ends the script, as a statement does.
 void run_script(engine::database& db, answer_output& out, const std::string& script, bool timing) {
   statement_runner statements(db, out);
   command_runner commands(db, out, statements);
@@ -71,7 +71,7 @@ void run_script(engine::database& db, answer_output& out, const std::string& scr
   }
 }
 
-// With `single` all statements of a script, or none of them where one fails.
+// With `single`, the statements of a script are executed as one transaction.
 void run_statements(engine::database& db, answer_output& out, const std::string& script, bool single, bool timing) {
   if (single) db.execute("BEGIN");
   run_script(db, out, script, timing);

@@ -1,4 +1,4 @@
-// statement_runner.hpp - statements one after the other, their answers to an output.
+// statement_runner.hpp - executes statements in order and writes their results to an output.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ class statement_runner {
   statement_runner(engine::database& db, answer_output& out)
       : db_(db), out_(out), warnings_printed_(db.warnings().size()) {}
 
-  bool timing = false;  ///< say after each statement how long it took
+  bool timing = false;  ///< print the time of each statement
 
-  /// Throws what the first statement that fails throws; a `sql_error` then has its place in the whole script.
+  /// Throws the error of the first statement that fails; a `sql_error` then has its position in the whole script.
   void run(std::string_view script) { run(script, 0, script.size()); }
-  /// The statements of script[begin, end).
+  /// Runs the statements of script[begin, end).
   void run(std::string_view script, std::size_t begin, std::size_t end);
-  /// Statements that `run` did not come to, because one before them failed.
+  /// Returns the number of statements that `run` did not execute, because an earlier one failed.
   [[nodiscard]] std::size_t left() const noexcept { return left_; }
 
  private:

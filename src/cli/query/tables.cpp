@@ -1,4 +1,4 @@
-// tables.cpp - `espalier tables`: what a database holds.
+// tables.cpp - `espalier tables`: lists the tables of a database.
 #include <memory>
 #include <string>
 

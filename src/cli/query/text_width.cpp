@@ -8,7 +8,7 @@
 namespace espalier::cli {
 namespace {
 
-// Widths are those of a locale, and the program's own may not know UTF-8.
+// Character widths depend on the locale, and the program's own may not support UTF-8.
 class utf8_locale_scope {
  public:
   utf8_locale_scope() : before_(::uselocale(static_cast<locale_t>(nullptr))) {

@@ -1,4 +1,4 @@
-// text_width.hpp - how many columns of a terminal a text takes.
+// text_width.hpp - the display width of a text on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace espalier::cli {
 
-/// Of UTF-8: 2 for each Chinese character, 0 for an accent that joins the letter before it. A byte that is no UTF-8
-/// counts 1.
+/// Returns the width of a UTF-8 text: 2 for each Chinese character, 0 for a combining accent. An invalid byte counts as
+/// 1.
 [[nodiscard]] std::size_t text_width(std::string_view text);
 
 }  // namespace espalier::cli

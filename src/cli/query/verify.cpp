@@ -1,4 +1,4 @@
-// verify.cpp - `espalier verify`: every byte of a database, then every index against its table.
+// verify.cpp - `espalier verify`: checks every byte of a database, then every index against its table.
 #include <fmt/format.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ std::string counted(std::uint64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-// What files say can be right and still not be an index of these rows.
+// Files can be intact and still not contain an index of these rows.
 void verify_indexes(const query_options& options, engine::verify_report& report) {
   const auto db = open_database(options, database_use::must_be_whole);
   for (const auto& table : db.tables().all()) {

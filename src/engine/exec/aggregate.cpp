@@ -26,8 +26,8 @@ namespace {
 
 using sum_word = espalier::int128;
 
-// States of groups over pieces of the rows, pieces at the same time, then taken together piece by piece: as many pieces
-// as threads, and so few that their states are no more than the rows.
+// Pieces of the rows are aggregated in parallel, each with its own states, which are then merged piece by piece. There
+// are at most as many pieces as threads, and their states together are no more than the rows.
 std::size_t piece_count(std::size_t rows, std::size_t groups) {
   constexpr std::size_t fewest_rows = std::size_t{1} << 15;
   return std::clamp<std::size_t>(std::min(rows / fewest_rows, rows / std::max<std::size_t>(groups, 1)), 1,
@@ -64,12 +64,12 @@ arrow::Decimal128 decimal_of(sum_word value) {
   return {static_cast<std::int64_t>(value >> 64), static_cast<std::uint64_t>(value)};
 }
 
-// Of integers and decimals.
+// The state of sums over integers and decimals.
 struct exact_state {
   static constexpr bool in_lanes = false;
   sum_word sum = 0;
   std::int64_t count = 0;
-  std::int64_t wraps = 0;  // times 2^128: 0 where `sum` is the sum, whatever it was in between
+  std::int64_t wraps = 0;  // overflows of `sum`, times 2^128; 0 if `sum` is exact
 
   template <class T>
   void add(T value, std::size_t) {
@@ -77,7 +77,7 @@ struct exact_state {
     if constexpr (std::is_same_v<T, sum_word>) {
       add_word(value);
     } else {
-      sum += static_cast<sum_word>(value);  // 2^32 rows of 64 bits do not overflow
+      sum += static_cast<sum_word>(value);  // 2^32 rows of 64-bit values cannot overflow
     }
   }
   void add_rows(std::int64_t sum_of_rows, std::int64_t rows) {
@@ -101,7 +101,7 @@ struct exact_state {
 
 constexpr std::size_t most_narrow_groups = 64;
 
-// A state that waits for its last addition is faster as several that are merged in the end.
+// Several states that are merged at the end are faster than one, whose additions depend on each other.
 template <class Array, class State>
 void add_in_lanes(const Array& values, State& into) {
   constexpr std::int64_t lanes = 4;
@@ -117,8 +117,8 @@ void add_in_lanes(const Array& values, State& into) {
 template <class Array, class State>
 void add_chunk(const Array& values, const row_groups& rows, std::size_t row, std::vector<State>& states) {
   const bool nulls = values.null_count() > 0;
-  if (values.length() == 0) return;  // where there may be no group at all
-  if (rows.of_row.empty()) {         // one group: its state stays in registers
+  if (values.length() == 0) return;  // there may be no group at all
+  if (rows.of_row.empty()) {         // a single group, whose state stays in registers
     if constexpr (State::in_lanes) {
       if (!nulls) return add_in_lanes(values, states[0]);
     }
@@ -135,8 +135,8 @@ void add_chunk(const Array& values, const row_groups& rows, std::size_t row, std
   }
 }
 
-// Decimals of few bits: those of a block are added up in words of 64 bits. A group has several sums, so that an
-// addition does not wait for the one before it. False where a value has too many bits, and nothing is added.
+// Adds a block of decimals with few bits in 64-bit words. Each group has several sums, so that consecutive additions do
+// not depend on each other. Returns false, without adding anything, if a value has too many bits.
 bool add_narrow_block(const std::int64_t* decimals, const std::uint32_t* group_of, std::size_t count,
                       std::vector<exact_state>& states) {
   constexpr std::int64_t bias = std::int64_t{1} << 50;
@@ -154,7 +154,7 @@ bool add_narrow_block(const std::int64_t* decimals, const std::uint32_t* group_o
     states[0].add_rows(sum, static_cast<std::int64_t>(count));
     return true;
   }
-  std::int64_t sums[lanes][most_narrow_groups + 1] = {};  // the last one is of rows without a group
+  std::int64_t sums[lanes][most_narrow_groups + 1] = {};  // the last sum is for rows without a group
   std::int32_t counts[lanes][most_narrow_groups + 1] = {};
   const auto add = [&](std::size_t i, std::size_t lane) {
     const auto group = std::min<std::size_t>(group_of[i], most_narrow_groups);
@@ -264,7 +264,7 @@ std::shared_ptr<arrow::Array> count_array(const std::vector<count_state>& counts
   return value_of(builder.Finish());
 }
 
-// Keeps one row for each different value of a group.
+// Keeps one row per distinct value of a group.
 row_groups distinct_rows(const arrow::ChunkedArray& values, const row_groups& rows) {
   const auto finer = refined(rows, group_codes(values), true);
   row_groups out;
@@ -321,9 +321,9 @@ struct double_state {
   }
 };
 
-constexpr std::size_t exact_sums_at_once = std::size_t{1} << 14;  // 9 MB
+constexpr std::size_t exact_sums_at_once = std::size_t{1} << 14;  // 9 MB of state
 
-// Rows whose group has a slot are added to that sum.
+// Adds the rows whose group has a slot to the sum in that slot.
 void add_exactly(const arrow::ChunkedArray& values, const row_groups& rows, const std::vector<std::uint32_t>& slot_of,
                  std::vector<exact_float_sum>& sums) {
   std::size_t row = 0;
@@ -345,7 +345,8 @@ void add_exactly(const arrow::ChunkedArray& values, const row_groups& rows, cons
   }
 }
 
-// Totals by group: the exact sums, rounded once, so that neither the order of rows nor the number of threads matters.
+// Returns the total of each group: an exact sum, rounded once, so that the result depends neither on the order of rows
+// nor on the number of threads.
 std::vector<double> float_totals(const std::vector<double_state>& states, const arrow::ChunkedArray& values,
                                  const row_groups& rows) {
   std::vector<double> out(states.size());
@@ -393,10 +394,10 @@ std::shared_ptr<arrow::Array> exact_averages(const aggregate_call& call, const a
   return value_of(builder.Finish());
 }
 
-// The row with the best value so far, and its code.
+// The row with the best value so far, and its normalized key.
 template <bool Least>
 struct extreme_state {
-  static constexpr bool in_lanes = false;  // of equal values the first one is taken
+  static constexpr bool in_lanes = false;  // the first of several equal values is kept
   std::int64_t row = null_row;
   std::uint64_t high = 0, word = 0;
 
@@ -412,7 +413,7 @@ struct extreme_state {
   }
 };
 
-// The same of texts, which are compared where they are: to sort them, as codes need it, takes far longer.
+// The same for texts, which are compared in place. Normalized keys of texts require a sort, which takes far longer.
 template <bool Least>
 struct extreme_text {
   std::int64_t row = null_row;
@@ -467,7 +468,7 @@ std::vector<std::int64_t> extreme_rows(const arrow::ChunkedArray& values, const 
   return out;
 }
 
-// Squares of how far each value is from the mean of its group.
+// Returns the squared distance of each value from the mean of its group.
 std::shared_ptr<arrow::ChunkedArray> squared_distances(const arrow::ChunkedArray& values, const row_groups& rows,
                                                        const arrow::DoubleArray& means) {
   arrow::ArrayVector chunks;
@@ -494,8 +495,8 @@ std::shared_ptr<arrow::ChunkedArray> squared_distances(const arrow::ChunkedArray
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), arrow::float64());
 }
 
-// Variances and standard deviations of doubles, in two passes with exact sums: the same bits whatever the order of
-// rows.
+// Computes variances and standard deviations of doubles in two passes with exact sums. The result is bitwise identical
+// for any order of rows.
 std::shared_ptr<arrow::Array> deviations(const std::string& function, const arrow::ChunkedArray& values,
                                          const row_groups& rows, std::size_t groups) {
   const bool of_all = function.ends_with("_pop");
@@ -517,7 +518,7 @@ std::shared_ptr<arrow::Array> deviations(const std::string& function, const arro
   return value_of(builder.Finish());
 }
 
-// Of the first row of each group, NULL or not.
+// Returns the value of the first row of each group, which may be NULL.
 std::shared_ptr<arrow::ChunkedArray> first_values(const std::shared_ptr<arrow::ChunkedArray>& values,
                                                   const row_groups& rows, std::size_t groups) {
   auto first = rows.first_row;

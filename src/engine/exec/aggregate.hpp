@@ -1,4 +1,4 @@
-// aggregate.hpp - aggregates over groups of rows, apart from those that need an order (ordered_aggregate.hpp).
+// aggregate.hpp - aggregates over groups of rows, except those that depend on an order (ordered_aggregate.hpp).
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -10,14 +10,14 @@
 
 namespace espalier::engine {
 
-/// One value for each of `groups` groups of `total` rows (there may be one without rows: aggregates without GROUP BY
-/// over nothing). `values` is null for COUNT(*). Sums of integers and decimals are exact; one that does not fit throws.
+/// Returns one value per group. `groups` groups cover `total` rows; a group may be empty, for an aggregate without
+/// GROUP BY over no rows. `values` is null for COUNT(*). Sums of integers and decimals are exact and throw on overflow.
 [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> aggregate_values(const aggregate_call& call,
                                                                     const std::shared_ptr<arrow::ChunkedArray>& values,
                                                                     const row_groups& rows, std::size_t total,
                                                                     std::size_t groups);
 
-/// Averages of groups by their sums, decimals, and counts, which are 0 where there is none.
+/// Returns the average of each group from its decimal sum and its count, which is 0 for a group without values.
 [[nodiscard]] std::shared_ptr<arrow::Array> average_values(const arrow::Array& sums, const arrow::Array& counts);
 
 }  // namespace espalier::engine

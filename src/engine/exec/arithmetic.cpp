@@ -21,7 +21,7 @@ arrow::Datum checked(const char* name, const arrow::Datum& left, const arrow::Da
   return call_kernel(name, {left, right}, position);
 }
 
-// PostgreSQL: x / 0.0 is an error, not infinity, and NULL / 0.0 is NULL.
+// As in PostgreSQL, x / 0.0 is an error and not infinity, and NULL / 0.0 is NULL.
 void refuse_zero(const arrow::Datum& dividend, const arrow::Datum& divisor, const column_type& type, int position) {
   const auto zero = value_of(arrow::MakeScalar(arrow_type(type), 0));
   const auto is_zero = call_kernel("equal", {divisor, arrow::Datum(zero)}, position);
@@ -34,8 +34,8 @@ void refuse_zero(const arrow::Datum& dividend, const arrow::Datum& divisor, cons
   }
 }
 
-// a - (a / b) * b, where the quotient is truncated. The quotient of the least number and -1 does not fit, and its
-// remainder is 0: that divisor is replaced by 1.
+// Computes a - (a / b) * b with a truncated quotient. The quotient of the smallest integer and -1 overflows although
+// the remainder is 0, so a divisor of -1 is replaced by 1.
 arrow::Datum remainder(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const int at = e.position;
   const auto type = arrow_type(e.type);
@@ -52,7 +52,7 @@ arrow::Datum remainder(const expr& e, const arrow::Datum& left, const arrow::Dat
                   "The result of this operation has more than 38 digits; cast an operand.");
 }
 
-// The products of two decimals of 38 digits, which Arrow does not take, fit 256 bits.
+// Products of two decimals of 38 digits fit 256 bits. Arrow does not accept such operands.
 arrow::Datum wide_products(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto type = arrow_type(e.type);
   const auto product = [&](const arrow::Decimal128& a, const arrow::Decimal128& b) {
@@ -85,8 +85,8 @@ arrow::Datum wide_products(const expr& e, const arrow::Datum& left, const arrow:
   return value_of(builder.Finish());
 }
 
-// Where the digits of the result could exceed 38, twice as many are used in between: only a value that needs them
-// fails.
+// If the declared digits of the result could exceed 38, the operation is computed with 256 bits, so that only values
+// that need more than 38 digits fail.
 arrow::Datum wide_decimals(const expr& e, const char* name, const arrow::Datum& left, const arrow::Datum& right) {
   const auto widened = [&](const arrow::Datum& value, const column_type& type) {
     return value_of(compute::Cast(value, arrow::decimal256(type.precision, type.scale)), e.position);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t rows_searched_at_once = 4096;
 
-// For each left row the nearest place, or null_row.
+// Returns the position of the nearest right row for each left row, or null_row.
 std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left, const relation& right,
                                        const evaluation& values) {
   std::vector<std::shared_ptr<arrow::ChunkedArray>> left_keys, right_keys;
@@ -31,7 +31,7 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
   const auto groups = ordered.groups_of(left_keys, rows);
   const auto& at = codes.second;
   std::vector<std::int64_t> out(rows, null_row);
-  // Earlier: the last place below the first one that is too late. Later: the first one that is late enough.
+  // Earlier: the position before the first one that is too late. Later: the first position that is late enough.
   const bool above = n.earlier != n.strict;
   const auto choose = [&](std::size_t row, std::size_t place) {
     if (n.earlier && place > ordered.group_begin(groups[row])) out[row] = ordered.row_at(place - 1);
@@ -63,7 +63,7 @@ std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation&
   return out;
 }
 
-// Each left row with its nearest one, which is a row of `right` or null_row.
+// Joins each left row with its nearest row, which is a row number of `right` or null_row.
 relation beside_nearest(const as_of_node& n, const relation& left, const relation& right,
                         const std::vector<std::int64_t>& nearest, const evaluation& values) {
   const bool all = std::find(nearest.begin(), nearest.end(), null_row) == nearest.end();
@@ -95,7 +95,7 @@ relation executor::as_of_join(as_of_node& n) {
     scan.statistics.rows += found.size();
     return beside(left, fetched(scan, found));
   }
-  // Rows are fetched in the order of the left ones: a place is a count.
+  // Rows are fetched in the order of the left side, so a position is a running count.
   std::vector<std::uint64_t> rows;
   rows.reserve(found.size());
   std::vector<std::int64_t> places(found.size(), null_row);

@@ -28,12 +28,12 @@ namespace {
 
 namespace compute = arrow::compute;
 
-// PostgreSQL rounds numeric away from zero and floats to even where two integers are equally near.
+// PostgreSQL rounds ties of numeric away from zero and ties of floats to even.
 arrow::Datum rounded_float(const arrow::Datum& value, int position) {
   return value_of(compute::Round(value, compute::RoundOptions(0, compute::RoundMode::HALF_TO_EVEN)), position);
 }
 
-// With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
+// Rounding may add a digit (9.9 becomes 10), and Arrow requires the precision for it before it rounds.
 arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale, int digits, int position) {
   const bool narrow = precision < max_decimal_precision;
   const auto roomy = narrow ? arrow::decimal128(precision + 1, scale) : arrow::decimal256(precision + 1, scale);
@@ -57,7 +57,7 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
                   fmt::format("'{}' cannot be cast to {}.", text, sql_name(to)));
 }
 
-// Of a sentence of Arrow's the value, with its quotes.
+// Extracts the value, with its quotes, from an Arrow error message.
 std::string quoted_value(const arrow::Status& problem) {
   const auto& text = problem.message();
   const auto first = text.find('\'');
@@ -65,7 +65,7 @@ std::string quoted_value(const arrow::Status& problem) {
   return first == last ? "A text" : text.substr(first, last - first + 1);
 }
 
-// Text as a number with as many digits behind the point as there may be, to be rounded to those that are wanted.
+// A text is read with the maximum number of decimal places and then rounded to the requested scale.
 constexpr int text_digits = 75, text_scale = 37;
 arrow::Datum number_in_text(const arrow::Datum& text, int position) {
   const auto read = compute::Cast(text, arrow::decimal256(text_digits, text_scale));
@@ -77,7 +77,7 @@ arrow::Datum number_in_text(const arrow::Datum& text, int position) {
 
 bool any_is_true(const arrow::Datum& booleans, int position) {
   if (booleans.is_scalar()) return booleans.scalar()->is_valid && booleans.scalar_as<arrow::BooleanScalar>().value;
-  const auto any = call_kernel("any", {booleans}, position);  // NULL where there is no value at all
+  const auto any = call_kernel("any", {booleans}, position);  // NULL if there is no value at all
   return any.scalar()->is_valid && any.scalar_as<arrow::BooleanScalar>().value;
 }
 
@@ -86,7 +86,8 @@ bool any_is_true(const arrow::Datum& booleans, int position) {
                   fmt::format("A value of type {} does not fit {}.", sql_name(from), sql_name(to)));
 }
 
-// Rounded, as doubles. 2^63 is no bigint, and converting it to one is undefined in C++: Arrow tries.
+// Rounds in double. 2^63 does not fit bigint, and converting it is undefined behaviour in C++; Arrow converts it
+// nevertheless.
 arrow::Datum float_as_integer(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   const auto wide = rounded_float(value_of(compute::Cast(value, arrow::float64()), position), position);
   if (to.id == type_id::int64 &&
@@ -96,7 +97,7 @@ arrow::Datum float_as_integer(const arrow::Datum& value, const column_type& from
   return wide;
 }
 
-// As PostgreSQL reads booleans: true, t, yes, y, on, 1, their opposites, and prefixes of the long words.
+// Accepts PostgreSQL's boolean texts: true, t, yes, y, on, 1, their opposites, and prefixes of the long words.
 std::optional<bool> truth_of(std::string text) {
   const auto first = text.find_first_not_of(" \t\n");
   const auto last = text.find_last_not_of(" \t\n");
@@ -109,7 +110,7 @@ std::optional<bool> truth_of(std::string text) {
   return std::nullopt;
 }
 
-// Values made of each text by `read`, which refuses those that are none; NULL of NULL.
+// Converts each text by `read`, which throws for invalid texts. NULL is converted to NULL.
 template <class Type, class Read>
 arrow::Datum each_text(const arrow::Datum& value, const std::shared_ptr<arrow::DataType>& type, const Read& read) {
   using traits = arrow::TypeTraits<Type>;
@@ -162,7 +163,7 @@ arrow::Datum text_to_boolean(const arrow::Datum& value, int position) {
   });
 }
 
-// Of all types but decimal and varchar.
+// Converts to all types except decimal and varchar.
 arrow::Datum text_to(const arrow::Datum& value, const column_type& to, int position) {
   switch (to.id) {
     case type_id::boolean:
@@ -217,21 +218,21 @@ bool can_cast(const column_type& from, const column_type& to) {
 
 namespace {
 
-// The value as Arrow's cast, which rounds nothing, turns it into `to` or refuses it.
+// Prepares the value so that Arrow's cast, which does not round, converts it to `to` or rejects it.
 arrow::Datum ready_for_arrow(const arrow::Datum& value, const column_type& from, const column_type& to, int position) {
   if (from.id == type_id::decimal) {
     const int digits = is_integer(to.id) ? 0 : to.id == type_id::decimal ? to.scale : from.scale;
     return digits < from.scale ? rounded_decimal(value, from.precision, from.scale, digits, position) : value;
   }
   if (is_float(from.id) && is_integer(to.id)) return float_as_integer(value, from, to, position);
-  // Arrow wants digits for every value of the integer's type; whether these values fit is what counts.
+  // Arrow requires a precision that fits every value of the integer type; here only the actual values have to fit.
   if (is_integer(from.id) && to.id == type_id::decimal)
     return value_of(compute::Cast(value, arrow::decimal128(19, 0)), position);
   if (from.id == type_id::varchar) {
     const auto text = call_kernel("ascii_trim_whitespace", {value}, position);
     return rounded_decimal(number_in_text(text, position), text_digits, text_scale, to.scale, position);
   }
-  if (from.id == type_id::timestamp && to.id == type_id::date) {  // the day that it is in, before 1970 too
+  if (from.id == type_id::timestamp && to.id == type_id::date) {  // rounds down to the day, also before 1970
     const compute::RoundTemporalOptions day(1, compute::CalendarUnit::DAY);
     return value_of(compute::FloorTemporal(value, day), position);
   }
@@ -255,7 +256,7 @@ arrow::Datum cast(const arrow::Datum& value, const column_type& from, const colu
   }
   const auto source = ready_for_arrow(value, from, to, position);
   compute::CastOptions options = compute::CastOptions::Safe(arrow_type(to));
-  // Lossy by nature: a double takes the nearest value.
+  // A conversion to double rounds to the nearest value and loses digits by design.
   options.allow_float_truncate = is_float(to.id);
   options.allow_int_overflow = is_float(to.id) && is_integer(from.id);
   options.allow_time_truncate = from.id == type_id::timestamp && to.id == type_id::date;

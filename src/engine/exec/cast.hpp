@@ -1,4 +1,4 @@
-// cast.hpp - conversions between types as SQL has them: numbers are rounded, what does not fit is an error.
+// cast.hpp - conversions between SQL types. Numbers are rounded, and a value that does not fit is an error.
 #pragma once
 
 #include "engine/types.hpp"
@@ -9,10 +9,10 @@ struct Datum;
 
 namespace espalier::engine {
 
-/// `from` and `to` are the types of the datum and of the answer.
+/// `from` is the type of the datum, `to` the type of the result.
 [[nodiscard]] arrow::Datum cast(const arrow::Datum& value, const column_type& from, const column_type& to,
                                 int position);
-/// Is there a conversion at all?
+/// Returns whether a conversion exists.
 [[nodiscard]] bool can_cast(const column_type& from, const column_type& to);
 
 }  // namespace espalier::engine

@@ -61,7 +61,7 @@ bool may_have_nan(const arrow::Datum& value) {
                                                    : has_nan<arrow::FloatArray>(*value.make_array());
 }
 
-// IEEE's answers, corrected where a NaN is on either side.
+// Compares by IEEE rules and corrects the result where either side is NaN.
 arrow::Datum compare_with_nan(op kind, const arrow::Datum& left, const arrow::Datum& right, int position) {
   const auto left_nan = call_kernel("is_nan", {left}, position);
   const auto right_nan = call_kernel("is_nan", {right}, position);
@@ -76,7 +76,7 @@ arrow::Datum compare_with_nan(op kind, const arrow::Datum& left, const arrow::Da
     case op::not_equal:
       with_nan = call_kernel("invert", {both}, position);
       break;
-    case op::less:  // numbers below NaN
+    case op::less:  // numbers are below NaN
       with_nan = call_kernel("and_not", {right_nan, left_nan}, position);
       break;
     case op::less_equal:
@@ -143,7 +143,7 @@ arrow::Datum canonical_floats(const arrow::Datum& values) {
 
 namespace {
 
-// Kernels that put texts of several arguments into one array.
+// Checks the result size of kernels that combine texts of several arguments in one array.
 void require_room(std::string_view kernel, const std::vector<arrow::Datum>& args, int position) {
   const bool chooses = kernel == "if_else" || kernel == "coalesce";
   if (!chooses && kernel != "binary_join_element_wise") return;

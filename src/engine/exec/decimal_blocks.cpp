@@ -35,12 +35,12 @@ int128 wide_decimal(const arrow::Decimal128& value) {
                              value.low_bits());
 }
 
-// One step of a program in postfix order: a value of an operand, or an operation on the last two values.
+// One step of a postfix program: it pushes an operand or applies an operation to the top two values.
 struct decimal_step {
-  op kind = op::column;  // column: an array; literal: a constant; else the operation
+  op kind = op::column;  // column: an array; literal: a constant; otherwise the operation
   std::shared_ptr<arrow::Array> array;
   int128 constant = 0;
-  int scale_up = 0;      // of an operand: digits behind the point that it gets in addition
+  int scale_up = 0;      // decimal places to add to an operand
   bool limited = false;  // the declared digits could exceed 38
 };
 
@@ -50,10 +50,10 @@ class decimal_program {
 
   decimal_program(const evaluator& evaluate) : evaluate_(evaluate) {}
 
-  /// False where it cannot be computed here: a NULL constant, an operand of another kind.
+  /// Returns false if the expression cannot be computed here: a NULL constant or an operand of another type.
   bool add(const expr_ptr& e, int scale) {
     if (is_decimal_arithmetic(*e)) {
-      // A product has the digits of both; what is added has the same number of digits.
+      // The scale of a product is the sum of the scales of its operands; operands of a sum have the same scale.
       const bool product = e->kind == op::multiply;
       const int common = e->type.scale;
       if (!add(e->args[0], product ? e->args[0]->type.scale : common)) return false;
@@ -85,8 +85,8 @@ class decimal_program {
   [[nodiscard]] const std::vector<decimal_step>& steps() const { return steps_; }
 
  private:
-  // A column of integers is read as it is: the cast to a decimal without digits behind the point is the same number, if
-  // it has room for all of them.
+  // A column of integers is read without a cast: the cast to a decimal of scale 0 does not change the number if its
+  // precision suffices for all of them.
   static bool is_integer_cast(const expr& e) {
     if (e.kind != op::cast || e.type.id != type_id::decimal || e.type.scale != 0) return false;
     const auto from = e.args[0]->type.id;
@@ -103,7 +103,7 @@ template <class Word>
 struct decimal_limits;
 template <>
 struct decimal_limits<std::int64_t> {
-  // No 64-bit number has 38 digits.
+  // A 64-bit number never has 38 digits.
   static bool exceeds(std::int64_t) { return false; }
 };
 template <>
@@ -114,7 +114,7 @@ struct decimal_limits<int128> {
   }
 };
 
-// Runs a program over rows [begin, begin + count). Overflows are collected, not branched on.
+// Runs a program over rows [begin, begin + count). Overflows are accumulated without branches.
 template <class Word>
 class decimal_runner {
  public:
@@ -130,7 +130,7 @@ class decimal_runner {
   [[nodiscard]] bool fits() const { return fits_; }
 
   const Word* run(std::int64_t begin, std::size_t count) {
-    Word* top = values_.data();  // behind the last value
+    Word* top = values_.data();  // one past the top of the stack
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const decimal_step& s = steps_[i];
       if (s.kind == op::column || s.kind == op::literal) {
@@ -229,7 +229,7 @@ bool run_decimals(const decimal_program& p, std::int64_t rows, std::int64_t* out
   return run.fits();
 }
 
-// A row is valid where all operands are.
+// A row is valid if all operands are.
 std::shared_ptr<arrow::Buffer> valid_decimal_rows(const decimal_program& p, std::int64_t rows) {
   std::shared_ptr<arrow::Buffer> out;
   for (const auto& s : p.steps()) {
@@ -246,7 +246,7 @@ bool has_columns(const expr_ptr& e) {
   return any_node(e, [](const expr& node) { return node.kind == op::column; });
 }
 
-// Is an operand without columns NULL?
+// Returns whether an operand without columns is NULL.
 bool has_null_constant(const expr_ptr& e, const std::function<arrow::Datum(const expr_ptr&)>& evaluate) {
   if (is_decimal_arithmetic(*e))
     return has_null_constant(e->args[0], evaluate) || has_null_constant(e->args[1], evaluate);
@@ -265,7 +265,8 @@ bool is_decimal_arithmetic(const expr& e) {
 
 std::shared_ptr<arrow::Array> decimal_block_values(const expr_ptr& e, const batch& rows,
                                                    const std::function<arrow::Datum(const expr_ptr&)>& evaluate) {
-  // What is evaluated here and then given up is evaluated again by the caller: not where that can be seen before.
+  // If this function gives up, the caller evaluates the operands again, so cases that can be detected early are
+  // rejected first.
   if (!has_columns(e) || has_null_constant(e, evaluate)) return nullptr;
   decimal_program p(evaluate);
   if (!p.add(e, e->type.scale) || !p.has_arrays()) return nullptr;

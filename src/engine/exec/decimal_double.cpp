@@ -20,7 +20,7 @@
 namespace espalier::engine {
 namespace {
 
-// 10^0, 10^1, ...: as many as the type has exactly.
+// The powers 10^0, 10^1, ... that the type represents exactly.
 template <class Float>
 constexpr std::size_t exact_powers = std::numeric_limits<Float>::digits == 53 ? 23 : 11;
 
@@ -35,13 +35,13 @@ constexpr std::array<Float, exact_powers<Float>> powers_of_ten = [] {
   return out;
 }();
 
-// Of a decimal text, which std::from_chars rounds correctly.
+// Converts through decimal text, which std::from_chars rounds correctly.
 template <class Float>
 Float from_text(const arrow::Decimal128& unscaled, int scale) {
   const std::string text = unscaled.ToIntegerString() + "e" + std::to_string(-scale);
   Float out = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
-  // 38 digits are within the range of double and of float; digits behind the point may be below it.
+  // 38 digits are within the range of double and float; only small fractions may underflow.
   if (problem == std::errc::result_out_of_range) return unscaled.IsNegative() ? -Float{0} : Float{0};
   if (problem != std::errc()) throw error("cast: '" + text + "' could not be read as a number; please report it.");
   return out;
@@ -71,7 +71,7 @@ arrow::Datum converted(const arrow::Datum& decimals) {
 
 }  // namespace
 
-// A division of two exact operands rounds once; all else goes through text.
+// A division of two exact operands rounds once; other values are converted through text.
 template <class Float>
 Float nearest_float(const arrow::Decimal128& unscaled, int scale) {
   constexpr std::int64_t exact = std::int64_t{1} << std::numeric_limits<Float>::digits;

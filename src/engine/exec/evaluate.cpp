@@ -40,7 +40,7 @@ std::shared_ptr<arrow::Array> as_array(const arrow::Datum& value, std::int64_t r
   return value_of(arrow::MakeArrayFromScalar(*value.scalar(), rows));
 }
 
-// NULL counts as a value: IS [NOT] DISTINCT FROM.
+// IS [NOT] DISTINCT FROM treats NULL as a value.
 arrow::Datum distinct(const expr& e, const arrow::Datum& left, const arrow::Datum& right) {
   const auto equal = compare(op::equal, left, right, e.args[0]->type, e.position);
   const arrow::Datum no(std::make_shared<arrow::BooleanScalar>(false));
@@ -59,7 +59,7 @@ arrow::Datum truth(const expr& e, const arrow::Datum& value) {
   return inverted ? call_kernel("invert", {known}, e.position) : known;
 }
 
-// The pattern as RE2 reads it. A backslash takes the character behind it as it is.
+// Translates the pattern to RE2 syntax. A backslash escapes the next character.
 std::string like_regex(std::string_view pattern) {
   std::string out = "(?s)^";
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -87,7 +87,7 @@ arrow::Datum match_like(const expr& e, const arrow::Datum& value, const arrow::D
     throw_sql_error(codes::invalid_escape_sequence, e.position,
                     "The pattern of LIKE ends with \\, which takes the character behind it.");
   const bool ignore_case = e.number == 1;
-  if (text.find('\\') != std::string::npos) {  // Arrow does not take these out of patterns such as %a\b%
+  if (text.find('\\') != std::string::npos) {  // Arrow does not unescape these in patterns such as %a\b%
     const compute::MatchSubstringOptions options(like_regex(text), ignore_case);
     return call_kernel("match_substring_regex", {value}, e.position, &options);
   }
@@ -95,7 +95,7 @@ arrow::Datum match_like(const expr& e, const arrow::Datum& value, const arrow::D
   return call_kernel("match_like", {value}, e.position, &options);
 }
 
-// PostgreSQL ignores NULLs; Arrow does the same with skip_nulls. NaN is the greatest, which Arrow does not know.
+// As in PostgreSQL, NULLs are ignored (Arrow's skip_nulls). NaN is the greatest value, which Arrow does not implement.
 arrow::Datum extreme(const expr& e, const std::vector<arrow::Datum>& args) {
   arrow::Datum best = args[0];
   for (std::size_t i = 1; i < args.size(); ++i) {
@@ -117,13 +117,13 @@ arrow::Datum fold_logic(const expr& e, const std::vector<arrow::Datum>& args) {
   return out;
 }
 
-// Conversions that take every value of their type.
+// Returns whether the conversion accepts every value of its source type.
 bool cast_cannot_fail(const column_type& from, const column_type& to) {
   if (is_integer(from.id) && is_integer(to.id)) return from.id <= to.id;
   return to.id == type_id::float64 && (is_integer(from.id) || is_float(from.id) || from.id == type_id::decimal);
 }
 
-// A pattern is looked at when rows are compared with it.
+// A pattern is checked when rows are compared with it.
 bool pattern_cannot_fail(const expr_ptr& pattern) {
   if (!is_literal(pattern) || !pattern->value->is_valid || pattern->type.id != type_id::varchar) return false;
   const auto text = static_cast<const arrow::StringScalar&>(*pattern->value).view();
@@ -131,7 +131,7 @@ bool pattern_cannot_fail(const expr_ptr& pattern) {
   return (text.size() - (last == std::string_view::npos ? 0 : last + 1)) % 2 == 0;
 }
 
-// Conditions that can fail for no row may be checked together; others see only rows that passed those before them.
+// Conditions that cannot fail may be checked together; other conditions see only rows that passed the preceding ones.
 bool cannot_fail(const expr_ptr& e) {
   switch (e->kind) {
     case op::cast:
@@ -156,7 +156,7 @@ bool cannot_fail(const expr_ptr& e) {
   return std::all_of(e->args.begin(), e->args.end(), cannot_fail);
 }
 
-// What a test of a row costs, roughly: numbers before decimals before texts.
+// Returns an approximate cost per row: numbers are cheapest, then decimals, then texts.
 int test_cost(const expr_ptr& e) {
   if (e->kind == op::like) return 100;
   int out = e->kind == op::in_list ? 4 * static_cast<int>(std::min<std::size_t>(e->args.size(), 8)) : 1;
@@ -168,8 +168,8 @@ int test_cost(const expr_ptr& e) {
   return out;
 }
 
-// Steps of conditions: those of one step can fail for no row, so that they may be checked in any order, the cheap ones
-// first; a condition that may fail is a step by itself.
+// Groups conditions into steps. The conditions of one step cannot fail for any row, so they may be checked in any
+// order, cheap ones first. A condition that may fail is a step on its own.
 std::vector<std::vector<expr_ptr>> taken_together(const std::vector<expr_ptr>& conditions) {
   std::vector<std::vector<expr_ptr>> out;
   bool open = false;
@@ -202,7 +202,7 @@ batch filtered(const batch& rows, const std::shared_ptr<arrow::Array>& selected)
   return out;
 }
 
-constexpr std::int64_t few_rows_left = 4;  // one in so many
+constexpr std::int64_t few_rows_left = 4;  // filter when at most one in four rows is left
 
 relation without_columns(const relation& rows, const std::set<column_id>& dropped) {
   relation out;
@@ -213,7 +213,7 @@ relation without_columns(const relation& rows, const std::set<column_id>& droppe
   return out;
 }
 
-// The rows for which the mask is true, with the columns that are wanted from here on.
+// Keeps the rows for which the mask is true, with the columns that are still needed.
 void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const std::set<column_id>& wanted) {
   const selection_vector passing(static_cast<const arrow::BooleanArray&>(*mask));
   batch out;
@@ -226,7 +226,7 @@ void keep_passing(batch& rows, const std::shared_ptr<arrow::Array>& mask, const 
   rows = std::move(out);
 }
 
-// What is left of each piece, as columns of the shape of `like`.
+// Concatenates the remaining rows of each piece to columns in the shape of `like`.
 relation stacked_batches(const relation& like, const std::vector<std::vector<batch>>& pieces) {
   relation out;
   std::vector<const batch*> with_rows;
@@ -244,8 +244,8 @@ relation stacked_batches(const relation& like, const std::vector<std::vector<bat
   return out;
 }
 
-// Calls body(begin, batch) for the rows in batches with little enough text: of their columns, and of what `body` makes
-// of them, which throws `text_overflow` before it has done anything.
+// Calls body(begin, batch) for batches that are small enough for the text of their columns and for the text that `body`
+// produces. `body` throws `text_overflow` before it has any side effect.
 template <class Body>
 void for_fitting_batches(const relation& rows, std::int64_t begin, std::int64_t count,
                          const std::set<column_id>& wanted, const Body& body) {
@@ -291,7 +291,7 @@ arrow::Datum evaluation::scalar_of(const expr_ptr& e) const {
 arrow::Datum evaluation::membership(const expr_ptr& e, const batch& rows) const {
   const auto value = datum(e->args[0], rows);
   const auto is_in = [&](const arrow::Datum& set) {
-    // Arrow hashes bits.
+    // Arrow hashes bit patterns.
     const compute::SetLookupOptions options(canonical_floats(set), compute::SetLookupOptions::INCONCLUSIVE);
     return call_kernel("is_in", {canonical_floats(value)}, e->position, &options);
   };
@@ -316,7 +316,7 @@ arrow::Datum evaluation::membership(const expr_ptr& e, const batch& rows) const 
   return is_in(value_of(builder->Finish()));
 }
 
-// CASE and COALESCE: each part is evaluated for the rows that reach it only, so that a branch may guard another.
+// CASE and COALESCE evaluate each part only for the rows that reach it, so that a branch may guard another.
 arrow::Datum evaluation::lazily(const expr_ptr& e, const batch& rows) const {
   const bool is_case = e->kind == op::case_when;
   std::vector<std::int64_t> open(static_cast<std::size_t>(rows.rows));
@@ -361,7 +361,8 @@ arrow::Datum evaluation::lazily(const expr_ptr& e, const batch& rows) const {
   return value_of(compute::Take(*all, *int64_array(place)));
 }
 
-// AND and OR: a part is evaluated for the rows that those before it left undecided, so that one may guard another.
+// AND and OR evaluate an operand only for the rows that the preceding ones left undecided, so that one may guard
+// another.
 arrow::Datum evaluation::logic_in_order(const expr_ptr& e, const batch& rows) const {
   const bool deciding = e->kind == op::logical_or;
   auto out = array(e->args[0], rows);
@@ -514,8 +515,8 @@ relation evaluation::filter(const std::vector<expr_ptr>& conditions, const relat
     return like;
   }
   const auto steps = taken_together(conditions);
-  // What is still wanted behind each condition: the answer's columns, and those of later conditions.
-  std::vector<std::pair<expr_ptr, bool>> tests;  // and whether a step ends with it
+  // The columns that are needed after each condition: the outputs and those of later conditions.
+  std::vector<std::pair<expr_ptr, bool>> tests;  // condition, and whether a step ends with it
   for (const auto& step : steps) {
     for (const auto& condition : step) tests.emplace_back(condition, &condition == &step.back());
   }
@@ -540,7 +541,7 @@ relation evaluation::filter(const std::vector<expr_ptr>& conditions, const relat
         const auto& [condition, ends_step] = tests[t];
         auto passes = array(condition, now);
         mask = mask ? call_kernel("and_kleene", {mask, passes}, condition->position).make_array() : std::move(passes);
-        // Where few rows are left, later conditions look at these alone.
+        // If few rows are left, later conditions are evaluated for these only.
         if (!ends_step && static_cast<const arrow::BooleanArray&>(*mask).true_count() * few_rows_left > now.rows)
           continue;
         keep_passing(now, mask, wanted[t + 1]);

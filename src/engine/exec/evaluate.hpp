@@ -1,4 +1,4 @@
-// evaluate.hpp - expressions over batches.
+// evaluate.hpp - evaluates expressions over batches.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -17,27 +17,28 @@ struct Datum;
 
 namespace espalier::engine {
 
-/// What expressions need beside their row: parameters, and answers of subqueries without outer columns.
+/// The context of an evaluation: parameters, and results of uncorrelated subqueries.
 struct evaluation {
-  std::vector<std::shared_ptr<arrow::Scalar>> parameters;                       ///< $1 first
-  std::map<const plan_node*, std::shared_ptr<arrow::ChunkedArray>> subqueries;  ///< their first columns
+  std::vector<std::shared_ptr<arrow::Scalar>> parameters;                       ///< $1 is the first
+  std::map<const plan_node*, std::shared_ptr<arrow::ChunkedArray>> subqueries;  ///< first column of each result
 
-  /// A value for each row of the batch. Errors point to the expression. Throws `text_overflow` (text_pieces.hpp) where
-  /// there is too much text for one array; of columns of a relation, below, only where it is of one row.
+  /// Returns a value for each row of the batch. Errors point to the expression. Throws `text_overflow`
+  /// (text_pieces.hpp) if the text does not fit one array. The functions on relations below split batches and throw it
+  /// only if the text of a single row does not fit.
   [[nodiscard]] std::shared_ptr<arrow::Array> array(const expr_ptr& e, const batch& rows) const;
-  /// The value of an expression without columns.
+  /// Returns the value of an expression without columns.
   [[nodiscard]] std::shared_ptr<arrow::Scalar> constant(const expr_ptr& e) const;
-  /// A column for each row of a relation, batch by batch on several threads.
+  /// Returns a value for each row of a relation, computed batch by batch on several threads.
   [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column(const expr_ptr& e, const relation& rows) const;
-  /// The rows for which all conditions are true, checked one after the other: a later one sees only rows that passed.
-  /// Columns of `dropped` are read by the conditions and not handed on. `numbers`: a column with the rows' numbers in
-  /// `rows` is added.
+  /// Returns the rows for which all conditions are true. Conditions are checked in order, and a later one sees only the
+  /// rows that passed. Columns in `dropped` are read by the conditions and are not part of the result. With `numbers` a
+  /// column with the row numbers in `rows` is added.
   [[nodiscard]] relation filter(const std::vector<expr_ptr>& conditions, const relation& rows,
                                 const std::set<column_id>& dropped = {},
                                 std::optional<column_id> numbers = std::nullopt) const;
 
  private:
-  /// An array or a scalar, checked: its type, its length, and that its text fits.
+  /// Returns an array or a scalar whose type, length and text size have been checked.
   [[nodiscard]] arrow::Datum datum(const expr_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum computed(const expr_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum lazily(const expr_ptr& e, const batch& rows) const;

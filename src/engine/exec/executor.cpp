@@ -23,7 +23,7 @@ relation with_outputs(relation r, const std::vector<output_column>& outputs) {
 relation executor::run(plan_node& plan) {
   std::vector<plan_ptr> subqueries;
   for_each_subquery(plan, [&](const plan_ptr& query, const expr&) { subqueries.push_back(query); });
-  // Those inside others come last and are needed first.
+  // Nested subqueries are last in the list and have to run first.
   for (auto it = subqueries.rbegin(); it != subqueries.rend(); ++it) {
     if (values_.subqueries.contains(it->get())) continue;
     values_.subqueries[it->get()] = node(**it).columns.at(0);
@@ -65,7 +65,7 @@ relation executor::dispatch(plan_node& n) {
     case node_kind::filter:
     case node_kind::project:
     case node_kind::join:
-      break;  // come in pieces
+      break;  // the node is streamed in pieces
     case node_kind::aggregate:
       return aggregate(static_cast<aggregate_node&>(n));
     case node_kind::index_aggregate:

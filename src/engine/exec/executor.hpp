@@ -1,7 +1,8 @@
-// executor.hpp - runs a plan, operator by operator, each over all of its input; rows of joins come in pieces.
+// executor.hpp - executes a plan operator by operator. Each operator processes its whole input; joins produce rows in
+// pieces.
 //
-// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp, stream.cpp and operators.cpp hold the operators, one function for
-// each kind of node.
+// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp, stream.cpp and operators.cpp implement the operators, one function
+// per kind of node.
 #pragma once
 
 #include <functional>
@@ -16,7 +17,7 @@
 
 namespace espalier::engine {
 
-/// Takes rows of a node, piece by piece; answers false where no more are wanted.
+/// Consumes the rows of a node piece by piece. Returns false if no more rows are needed.
 using row_sink = std::function<bool(relation)>;
 
 class executor {
@@ -25,9 +26,10 @@ class executor {
     values_.parameters = std::move(parameters);
   }
 
-  /// Runs subqueries, then the plan; fills statistics of all nodes. Columns are in the order of the plan's outputs.
+  /// Runs the subqueries, then the plan, and sets the statistics of all nodes. Columns are in the order of the plan's
+  /// outputs.
   [[nodiscard]] relation run(plan_node& plan);
-  /// The same as a table with the outputs' names and types.
+  /// Returns the result as a table with the names and types of the outputs.
   [[nodiscard]] std::shared_ptr<arrow::Table> table(plan_node& plan);
 
  private:
@@ -35,14 +37,14 @@ class executor {
   relation dispatch(plan_node& n);
 
   // stream.cpp
-  /// Hands the rows of a join, and of filters and projections over it, to `take` in pieces, those of other nodes as one
-  /// piece; at least one piece, maybe without rows.
+  // Passes the rows of a join, and of filters and projections above it, to `take` in pieces; other nodes produce one
+  // piece. There is at least one piece, which may be empty.
   void stream(plan_node& n, const row_sink& take);
   relation collected(plan_node& n);
 
   // pipeline.cpp
-  /// The pipeline that ends with this node, with the tables of its joins made; none where it does not begin with a
-  /// large full scan.
+  // Returns the pipeline that ends with this node, with the hash tables of its joins built, or nothing if it does not
+  // start with a large full scan.
   std::optional<scan_pipeline> pipeline_of(plan_node& top);
   void run_block(const scan_pipeline& pipeline, std::size_t block, std::vector<node_statistics>& told,
                  const row_sink& take) const;
@@ -50,11 +52,11 @@ class executor {
                   std::vector<node_statistics>& told, const row_sink& take) const;
   void probe(const pipeline_stage& stage, const relation& rows, const row_sink& take) const;
   relation collected_blocks(const scan_pipeline& pipeline) const;
-  /// Of a stage that is a join: `built` are the rows of the side that is not streamed.
+  /// Builds the hash table of a join stage. `built` are the rows of the side that is not streamed.
   void build_table(pipeline_stage& stage, relation built) const;
 
   // reduced_aggregate.cpp
-  /// The join's right side, an aggregation: groups that rows of the left side ask for.
+  // Returns the right side of the join, an aggregation, restricted to the groups that occur in the left side.
   relation reduced_aggregate(const join_node& join, const relation& asking);
 
   // scan.cpp
@@ -74,18 +76,19 @@ class executor {
   relation loaded(const file_scan_node& n);
   relation values(const values_node& n);
   [[nodiscard]] relation projected(const project_node& n, const relation& input) const;
-  /// `reducer`: a semi join of which the input has to pass first; it is used up.
+  /// `reducer` is a semi join that filters the input first; it is consumed.
   relation aggregate(aggregate_node& n, pipeline_stage* reducer = nullptr);
   [[nodiscard]] relation aggregated(const aggregate_node& n, const relation& input) const;
   relation aggregated_pieces(aggregate_node& n);
-  /// Combines the answers where it is time to.
+  /// Adds a partial result and combines the partial results when they take too much memory.
   void add_answer(answer_list& to, relation answer) const;
   [[nodiscard]] relation combined(const answer_list& answers) const;
   void aggregate_each_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
                             block_rows& out, std::vector<node_statistics>& told) const;
   void collect_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
                      block_rows& out, std::vector<node_statistics>& told) const;
-  /// Nothing where groups hardly repeat within a block and the pipeline has no join: then all rows at once are cheaper.
+  /// Returns nothing if groups rarely repeat within a block and the pipeline has no join; aggregating all rows at once
+  /// is cheaper then.
   std::optional<relation> aggregated_blocks(aggregate_node& n, const scan_pipeline& pipeline);
   relation distinct(distinct_node& n);
   relation limit(limit_node& n);
@@ -112,14 +115,15 @@ class executor {
   relation as_of_join(as_of_node& n);
 
   evaluation values_;
-  std::map<const shared_plan*, relation> shared_;  ///< rows of those that have run
+  std::map<const shared_plan*, relation> shared_;  ///< results of those that were executed
 };
 
-/// Does stream() hand on the rows of this node in several pieces? Else in one, which is in memory as a whole.
+/// Returns whether stream() passes on the rows of this node in several pieces. Otherwise they are one piece in memory.
 [[nodiscard]] bool comes_in_pieces(const plan_node& n);
-/// Is the right side an aggregation over many more rows than the left side has, whose groups the join's keys name?
+/// Returns whether the right side is an aggregation over many more rows than the left side has, grouped by the join
+/// keys.
 [[nodiscard]] bool reduces_aggregate(const join_node& join);
-/// Narrows and orders columns as a node's outputs are.
+/// Selects and orders columns as in `outputs`.
 [[nodiscard]] relation with_outputs(relation r, const std::vector<output_column>& outputs);
 
 }  // namespace espalier::engine

@@ -19,7 +19,7 @@ namespace {
 
 using answer_bits = std::shared_ptr<arrow::Buffer>;
 
-// test(row) for each row, as bits.
+// Evaluates test(row) for each row into a bitmap.
 template <class Test>
 answer_bits tested_rows(std::int64_t rows, const Test& test) {
   auto out = answer_bits(value_of(arrow::AllocateBuffer((rows + 63) / 64 * 8)));

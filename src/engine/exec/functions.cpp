@@ -22,7 +22,7 @@ namespace {
 
 namespace compute = arrow::compute;
 
-// A constant argument; nothing for NULL, which makes the answer NULL.
+// Returns a constant argument, or nothing for NULL, which makes the result NULL.
 std::optional<std::string> constant_text(const arrow::Datum& value, const expr& e) {
   if (!value.is_scalar()) throw_sql_error(e.position, "This argument of " + e.name + " has to be a constant.");
   if (!value.scalar()->is_valid) return std::nullopt;
@@ -37,14 +37,14 @@ std::optional<std::int64_t> constant_number(const arrow::Datum& value, const exp
 
 arrow::Datum null_of(const expr& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
-// Of decimals; of floats there are more digits than round takes.
+// Returns the scale of decimals. For floats it is more digits than round accepts.
 int scale_of(const arrow::Datum& value) {
   constexpr int of_floats = 39;
   if (value.type()->id() != arrow::Type::DECIMAL128) return of_floats;
   return static_cast<const arrow::Decimal128Type&>(*value.type()).scale();
 }
 
-// With a digit more in front, for 9.9 becomes 10: Arrow wants room for it before it rounds.
+// Rounding may add a digit (9.9 becomes 10), and Arrow requires the precision for it before it rounds.
 arrow::Datum roomy(const expr& e, const arrow::Datum& value) {
   if (value.type()->id() != arrow::Type::DECIMAL128) return value;
   const auto& type = static_cast<const arrow::Decimal128Type&>(*value.type());
@@ -54,7 +54,7 @@ arrow::Datum roomy(const expr& e, const arrow::Datum& value) {
                   e.position);
 }
 
-// Rounded decimals, with the digits behind the point that are left.
+// Converts rounded decimals to the scale of the result.
 arrow::Datum as_answer(const expr& e, const arrow::Datum& value) {
   const auto type = arrow_type(e.type);
   if (value.type()->Equals(*type)) return value;
@@ -117,7 +117,7 @@ arrow::Datum field_of(const expr& e, const std::string& field, const arrow::Datu
 
 // Arrow's years have 16 bits.
 void refuse_far_years(const expr& e, const arrow::Datum& time) {
-  constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // days from 1970: 30,000 years
+  constexpr std::int64_t farthest = std::int64_t{11'000'000} * 86'400'000'000;  // about 30,000 years
   const auto check_time = [&](std::int64_t micros) {
     if (micros > farthest || micros < -farthest)
       throw_sql_error(codes::datetime_overflow, e.position, "The timestamp is out of range.");
@@ -146,7 +146,7 @@ arrow::Datum time_function(const expr& e, const std::vector<arrow::Datum>& args)
   return value_of(compute::FloorTemporal(args[1], compute::RoundTemporalOptions(1, *unit)), e.position);
 }
 
-// substring(s from a for n): positions count from 1, and those below 1 use up n, too.
+// substring(s from a for n): positions start at 1, and positions below 1 count towards n.
 arrow::Datum substring(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto from = constant_number(args[1], e);
   const auto count = args.size() == 3 ? constant_number(args[2], e) : std::optional<std::int64_t>(1LL << 40);
@@ -158,7 +158,7 @@ arrow::Datum substring(const expr& e, const std::vector<arrow::Datum>& args) {
   return call_kernel("utf8_slice_codeunits", {args[0]}, e.position, &options);
 }
 
-// Arrow's texts of a batch have offsets of 32 bits, and its kernel does not look whether they suffice.
+// The offsets of Arrow's texts have 32 bits, and its kernel does not check for overflow.
 arrow::Datum replaced(const expr& e, const arrow::Datum& texts, const std::string& pattern,
                       const std::string& replacement) {
   const compute::MatchSubstringOptions wanted(pattern);
@@ -175,14 +175,14 @@ arrow::Datum replaced(const expr& e, const arrow::Datum& texts, const std::strin
   return call_kernel("replace_substring", {texts}, e.position, &options);
 }
 
-// Letters of Unicode may take three times the bytes in the other case, and Arrow wants room for that; ASCII takes none.
+// Changing the case of Unicode letters may triple the bytes, and Arrow allocates for that; ASCII does not grow.
 arrow::Datum in_other_case(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool lower = e.name == "lower";
   const bool is_long = text_bytes(args[0], 1) > most_text_bytes() / 3;
   const auto is_ascii = [&] {
     const auto all = call_kernel("string_is_ascii", args, e.position);
     if (all.is_scalar()) return !all.scalar()->is_valid || all.scalar_as<arrow::BooleanScalar>().value;
-    const auto every = call_kernel("all", {all}, e.position);  // NULL of no values
+    const auto every = call_kernel("all", {all}, e.position);  // NULL if there are no values
     return !every.scalar()->is_valid || every.scalar_as<arrow::BooleanScalar>().value;
   };
   if (is_long && is_ascii()) return call_kernel(lower ? "ascii_lower" : "ascii_upper", args, e.position);
@@ -216,14 +216,14 @@ arrow::Datum text_function(const expr& e, const std::vector<arrow::Datum>& args)
   return call_kernel("binary_length", args, at);  // octet_length
 }
 
-// Seconds since 1970 as a timestamp, to the nearest microsecond.
+// Converts seconds since 1970 to a timestamp, rounded to the nearest microsecond.
 arrow::Datum epoch_timestamp(const expr& e, const arrow::Datum& seconds) {
   const auto micros = call_kernel("multiply", {seconds, arrow::Datum(1e6)}, e.position);
   const auto whole = cast(micros, {type_id::float64}, {type_id::int64}, e.position);
   return value_of(compute::Cast(whole, arrow_type(e.type)), e.position);
 }
 
-// The value of a subquery and how many rows it returned: NULL of none.
+// The arguments are the value of a subquery and its row count; the result is NULL for no rows.
 arrow::Datum single_row(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto check_count = [&](const arrow::Int64Scalar& rows) {
     if (rows.is_valid && rows.value > 1) refuse_second_row(e.position);

@@ -12,8 +12,8 @@
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
-// Not in an unnamed namespace: key_table::parts has it as a member.
-// An open-addressing table from (group so far, code) to the new group.
+// An open-addressing hash table from (previous group, key) to the new group. It is not in an unnamed namespace, since
+// key_table::parts has a member of this type.
 class code_table {
  public:
   struct key {
@@ -28,7 +28,7 @@ class code_table {
     slots_.resize(std::bit_ceil(std::max<std::size_t>(expected, 16) * 2), empty);
   }
 
-  /// The number of the key, which is `next` if it is new.
+  /// Returns the number of the key, which is `next` if it is new.
   std::uint32_t add(const key& k, std::uint32_t next) {
     if (keys_.size() * 2 >= slots_.size()) grow();
     for (std::size_t i = hash(k) & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
@@ -95,7 +95,7 @@ row_groups refined_with(code_table& table, const row_groups& before, const sort_
   return out;
 }
 
-// Groups as codes; rows of no group are NULL.
+// Returns groups as normalized keys; rows without a group are NULL.
 sort_key_column as_codes(const row_groups& groups, std::size_t rows) {
   sort_key_column out;
   out.words.resize(rows);
@@ -108,7 +108,8 @@ sort_key_column as_codes(const row_groups& groups, std::size_t rows) {
   return out;
 }
 
-// Would numbers of the column's values take about as many bits as its codes do?
+// Returns whether the column's keys are dense: their range is at most twice the row count, so numbering the values
+// would hardly save bits.
 bool takes_few_bits(const sort_key_column& codes, std::size_t rows) {
   const auto packer = key_packer::plan({&codes}, rows, true);
   return packer && packer->codes() != 0 && packer->codes() <= 2 * rows;
@@ -130,7 +131,7 @@ row_groups one_group(std::size_t rows) {
 row_groups refined(const row_groups& before, const sort_key_column& codes, bool skip_nulls) {
   const std::size_t rows = codes.words.size();
   check_row_numbers(rows);
-  // A NULL among the codes of `before` is no group, so either both columns skip NULLs or there is one column only.
+  // A NULL key of `before` has no group, so either both columns skip NULLs or there is only one column.
   if (skip_nulls || before.of_row.empty()) {
     const auto groups = as_codes(before, before.of_row.size());
     std::vector<const sort_key_column*> columns{&codes};
@@ -150,7 +151,7 @@ row_groups grouped(const std::vector<sort_key_column>& keys, std::size_t rows) {
   if (const auto packer = key_packer::plan(columns, rows, true)) {
     return hash_group(packer->pack(columns, rows), false).take();
   }
-  // Codes that are far apart are replaced by numbers of their values: those of two columns always fit one word.
+  // Sparse keys are replaced by dense numbers of their values; two such columns always fit one word.
   std::vector<sort_key_column> numbered(keys.size());
   auto closer = columns;
   for (std::size_t i = 0; i < keys.size() && keys.size() > 1; ++i) {
@@ -166,7 +167,7 @@ row_groups grouped(const std::vector<sort_key_column>& keys, std::size_t rows) {
   return out;
 }
 
-// One table of words where the keys of `build` are words, else a table for each column.
+// One table of words if the keys of `build` fit words, otherwise one table per column.
 struct key_table::parts {
   std::vector<equality_coder> coders;
   std::optional<key_packer> packer;

@@ -1,4 +1,4 @@
-// groups.hpp - rows with equal keys get equal numbers.
+// groups.hpp - assigns equal numbers to rows with equal keys.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@ namespace espalier::engine {
 
 inline constexpr std::uint32_t no_group = std::numeric_limits<std::uint32_t>::max();
 
-/// Rows by group. Groups are numbered in the order in which rows bring them.
+/// Rows by group. Groups are numbered in the order of their first rows.
 struct row_groups {
-  std::vector<std::uint32_t> of_row;    ///< empty: all rows are in group 0
-  std::vector<std::int64_t> first_row;  ///< of each group
+  std::vector<std::uint32_t> of_row;    ///< empty if all rows are in group 0
+  std::vector<std::int64_t> first_row;  ///< first row of each group
 
   [[nodiscard]] std::size_t count() const { return first_row.size(); }
   [[nodiscard]] std::uint32_t group(std::size_t row) const { return of_row.empty() ? 0 : of_row[row]; }
 };
 
-/// Row numbers here have 32 bits; throws where they do not suffice.
+/// Throws if the row numbers do not fit 32 bits.
 void check_row_numbers(std::size_t rows);
-/// Groups by one more column: rows are together if they were and have the same code. NULL is a value of its own, or,
-/// where `skip_nulls`, rows with it are in no group.
+/// Splits groups by one more column: rows share a group if they did before and have the same key. NULL is a value, or,
+/// with `skip_nulls`, rows with NULL have no group.
 [[nodiscard]] row_groups refined(const row_groups& before, const sort_key_column& codes, bool skip_nulls);
-/// All rows in one group.
+/// Returns all rows as one group.
 [[nodiscard]] row_groups one_group(std::size_t rows);
 [[nodiscard]] row_groups grouped(const std::vector<sort_key_column>& keys, std::size_t rows);
 
-/// Keys of one side of a join, to be looked up by those of the other.
+/// A table of the keys of one side of a join, which the keys of the other side probe.
 class key_table {
  public:
-  /// Columns of `build`, one for each key. Rows with a NULL are in no group.
+  /// `build` has one column per key. Rows with a NULL have no group.
   explicit key_table(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& build);
   ~key_table();
   [[nodiscard]] const row_groups& groups() const;
-  /// The group that each row of the other side's keys belongs to, or no_group.
+  /// Returns the group of each row of the other side, or no_group.
   [[nodiscard]] std::vector<std::uint32_t> find(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& probe) const;
 
  private:
@@ -45,7 +45,7 @@ class key_table {
   std::unique_ptr<parts> parts_;
 };
 
-/// The rows of each group, one group after the other, rows ascending: group g has [offsets[g], offsets[g + 1]).
+/// The rows of each group, stored contiguously and in ascending order: group g has [offsets[g], offsets[g + 1]).
 struct grouped_rows {
   std::vector<std::uint64_t> offsets;
   std::vector<std::int64_t> rows;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::uint64_t widest_searched_array = std::uint64_t{1} << 16;
 constexpr std::uint64_t widest_array = std::uint64_t{1} << 22;
-constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // whose table has 1 MB
+constexpr std::size_t rows_of_a_part = std::size_t{1} << 15;  // a table of 1 MB
 
-// Numbers of rows that begin a group: how many of them come before.
+// A bitmap of the rows that start a group. rank() returns the number of such rows before a row.
 class first_rows {
  public:
   explicit first_rows(std::size_t rows) : bits_(rows / 64 + 1, 0), before_(bits_.size() + 1, 0) {}
@@ -39,13 +39,13 @@ class first_rows {
 
 }  // namespace
 
-// A contiguous part of the rows with the words it has.
+// A contiguous range of the rows with its distinct words.
 struct hash_group::piece {
   word_hash_map table;
-  std::vector<std::uint64_t> words;                 // by number
-  std::vector<std::uint32_t> first;                 // row of each
-  std::vector<std::uint32_t> group;                 // the number in all rows
-  std::vector<std::vector<std::uint32_t>> by_part;  // numbers, by part of the hash
+  std::vector<std::uint64_t> words;                 // distinct words, by local number
+  std::vector<std::uint32_t> first;                 // first row of each word
+  std::vector<std::uint32_t> group;                 // global group of each word
+  std::vector<std::vector<std::uint32_t>> by_part;  // local numbers, by hash partition
 };
 
 hash_group::hash_group(const packed_keys& keys, bool searched) {
@@ -73,7 +73,7 @@ bool hash_group::group_in_order(const packed_keys& keys) {
 
 bool hash_group::group_by_array(const packed_keys& keys, bool searched) {
   const std::size_t rows = keys.rows();
-  // An array that is searched pays, however empty it is, while it fits a core's cache.
+  // For searches, a direct array pays off even if it is sparse, as long as it fits a core's cache.
   const std::uint64_t widest = std::max<std::uint64_t>(4 * rows + 64, searched ? widest_searched_array : 0);
   if (keys.codes == 0 || keys.codes > widest_array || keys.codes > widest) return false;
   const std::size_t pieces = std::max<std::size_t>(1, std::min(core_pieces(rows), rows / keys.codes));
@@ -145,7 +145,7 @@ void hash_group::group_by_hash(const packed_keys& keys) {
   });
 }
 
-// Each part of the hash gets one table; pieces come in order, so that the first one to bring a word has its first row.
+// Each hash partition has one table. Pieces are merged in order, so the first piece with a word supplies its first row.
 void hash_group::merge(std::vector<piece>& pieces) {
   const std::size_t parts = pieces[0].by_part.size();
   parts_.resize(parts);
@@ -169,7 +169,7 @@ void hash_group::merge(std::vector<piece>& pieces) {
   });
 }
 
-// Groups of each part, given by their first rows, get their numbers among all.
+// Assigns global numbers to the groups of each partition, given by their first rows.
 void hash_group::number_groups(const std::vector<std::vector<std::uint32_t>>& first) {
   first_rows ranks(groups_.of_row.size());
   for (const auto& rows : first) {
@@ -217,7 +217,7 @@ void hash_group::find_piece(const packed_keys& keys, std::size_t begin, std::siz
     }
     return;
   }
-  // Most words may be missing: a bit of the filter says so without a branch that cannot be guessed.
+  // Most words may be missing. The filter rejects these without an unpredictable branch.
   constexpr std::size_t block = 128;
   std::uint64_t hashes[block];
   std::uint32_t passing[block];
@@ -239,7 +239,7 @@ void hash_group::find_piece(const packed_keys& keys, std::size_t begin, std::siz
   }
 }
 
-// One bit for each word, at a place that its hash says, of about sixteen.
+// Builds a filter of about sixteen bits per word, in which the hash of each word sets one bit.
 void hash_group::make_filter(const packed_keys& keys) {
   const std::size_t bits = std::bit_ceil(std::max<std::size_t>(groups_.count() * 16, 1024));
   filter_.assign(bits / 64, 0);

@@ -1,12 +1,12 @@
-// hash_group.hpp - rows with equal words get equal numbers, on all cores.
+// hash_group.hpp - assigns equal numbers to rows with equal words, on all cores.
 //
-// Four ways, by what the words are:
-//   in order         neighbours are compared
-//   close together   they number an array
-//   often equal      each of some pieces of the rows has a hash table of its own, and the tables are merged by parts of
-//                    the hash, all parts at once
-//   rarely equal     rows are first parted by their hash, so that each part's table fits a core's cache
-// Whatever the way, groups are numbered in the order in which rows bring them.
+// There are four methods, chosen by the distribution of the words:
+// - sorted: adjacent words are compared.
+// - dense: the words index an array.
+// - many duplicates: each piece of the rows has its own hash table, and the tables are merged by hash partition, all
+//   partitions in parallel.
+// - few duplicates: rows are radix-partitioned by hash first, so that the table of each partition fits a core's cache.
+// With every method, groups are numbered in the order of their first rows.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace espalier::engine {
 
 class hash_group {
  public:
-  /// `searched`: find() is going to be called.
+  /// `searched` means that find() will be called.
   hash_group(const packed_keys& keys, bool searched);
 
   [[nodiscard]] const row_groups& groups() const { return groups_; }
   [[nodiscard]] row_groups take() { return std::move(groups_); }
-  /// The group of each word, or no_group. `keys` are of the same packer.
+  /// Returns the group of each word, or no_group. `keys` were packed by the same packer.
   [[nodiscard]] std::vector<std::uint32_t> find(const packed_keys& keys) const;
 
  private:
@@ -41,11 +41,11 @@ class hash_group {
   void find_piece(const packed_keys& keys, std::size_t begin, std::size_t end, std::uint32_t* out) const;
 
   row_groups groups_;
-  // What find() asks: an array by word, or tables by part of the hash with the group of each of their numbers.
+  // The structures that find() searches: an array by word, or hash tables by partition with the group of each entry.
   std::vector<std::uint32_t> by_word_;
   std::vector<word_hash_map> parts_;
   std::vector<std::vector<std::uint32_t>> group_of_;
-  std::vector<std::uint64_t> filter_;  ///< bits by hash: no bit, no such word
+  std::vector<std::uint64_t> filter_;  ///< a clear bit means that the word is absent
   unsigned filter_shift_ = 0;
 };
 

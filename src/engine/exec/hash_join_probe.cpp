@@ -16,9 +16,10 @@ namespace {
 
 using row_list = row_matches::list;
 
-constexpr std::size_t rows_of_a_join_part = std::size_t{1} << 14;  // whose table has 512 KB
+constexpr std::size_t rows_of_a_join_part = std::size_t{1} << 14;  // a table of 512 KB
 
-// Room for lists of several rows: made when the first word is met twice. Each place is written by one thread.
+// Storage for lists of several rows, allocated when the first duplicate word is found. Each position is written by one
+// thread.
 class list_room {
  public:
   explicit list_room(std::size_t rows) : rows_(rows) {}
@@ -34,7 +35,8 @@ class list_room {
   std::vector<std::uint32_t> places_;
 };
 
-// Gives lists of several rows their places, from `next` on. Until all rows are added, `at` is where the next one goes.
+// Assigns positions from `next` on to lists of several rows. While rows are added, `at` is the position of the next
+// row.
 void begin_lists(std::span<row_list> lists, std::uint32_t next) {
   for (auto& list : lists) {
     if (list.count <= 1) continue;
@@ -49,7 +51,7 @@ void end_lists(std::span<row_list> lists) {
   }
 }
 
-// The rows of each word of a part.
+// The rows of each word of a partition.
 class part_table {
  public:
   part_table() = default;
@@ -89,7 +91,7 @@ bool close_together(const packed_keys& keys) {
   return keys.codes != 0 && keys.codes <= widest_join_array && keys.codes <= 4 * keys.rows() + 64;
 }
 
-// Lists by word: pieces of the rows are counted, then put in their places, all pieces at once.
+// Builds lists by word: pieces of the rows are counted and then scattered, all pieces in parallel.
 std::vector<row_list> lists_of_words(const packed_keys& keys, list_room& room) {
   const std::size_t pieces = std::clamp<std::size_t>(keys.rows() / (keys.codes + 1), 1, core_pieces(keys.rows()));
   std::vector<std::vector<std::uint32_t>> next(pieces, std::vector<std::uint32_t>(keys.codes, 0));

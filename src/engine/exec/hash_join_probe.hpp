@@ -1,4 +1,4 @@
-// hash_join_probe.hpp - which rows of two sides of a join have equal words.
+// hash_join_probe.hpp - finds the rows of two join sides with equal words.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace espalier::engine {
 
-/// For each row of the one side the rows of the other that it meets, ascending.
+/// For each row of one side, the matching rows of the other, ascending.
 struct row_matches {
   struct list {
-    std::uint32_t at = 0;  ///< of one row: the row; of several: where in `rows` they begin
+    std::uint32_t at = 0;  ///< the row if there is one; otherwise the start of the list in `rows`
     std::uint32_t count = 0;
   };
-  std::vector<list> of_row;         ///< of each row of `probe`
-  std::vector<std::uint32_t> rows;  ///< of `build`, in lists; empty where nobody has several
+  std::vector<list> of_row;         ///< one list per row of `probe`
+  std::vector<std::uint32_t> rows;  ///< rows of `build`; empty if no list has several rows
 };
 
-/// Rows without a key meet nobody; words of `probe` may be beyond those of `build`. Fewer than 2^32 - 1 rows on either
-/// side.
+/// Matches the rows of both sides. Rows without a key have no match, and `probe` may have words outside the range of
+/// `build`. Either side has fewer than 2^32 - 1 rows.
 ///
-/// Words of `build` that are close together number an array. Others are parted by their hash, and so are those of
-/// `probe`, unless few different ones are asked for: then a part's table is made, asked and forgotten within a core's
-/// cache.
+/// Dense words of `build` index an array. Other words are radix-partitioned by hash. If `probe` has many distinct
+/// words, it is partitioned, too, and the table of a partition is built, probed and discarded within a core's cache.
+/// Otherwise all tables are built first and probed in row order.
 [[nodiscard]] row_matches matched_rows(const packed_keys& build, const packed_keys& probe);
 
 }  // namespace espalier::engine

@@ -26,7 +26,7 @@ std::shared_ptr<arrow::Array> as_type(const std::shared_ptr<arrow::Array>& value
   return have && *have != type ? cast(values, *have, type, position).make_array() : values;
 }
 
-// SUM / COUNT, as doubles, rounded as aggregates of rows are; NULL where there is nothing to count.
+// Returns SUM / COUNT as doubles, rounded as for aggregates over rows, and NULL if the count is 0.
 std::shared_ptr<arrow::Array> averages(const table_index& index, std::size_t column, const range_batch& ranges) {
   const auto sums = index.aggregate(aggregate_function::sum, column, ranges);
   const auto all_counts = index.aggregate(aggregate_function::count_nonnull, column, ranges);
@@ -80,7 +80,7 @@ std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, c
                                                  : aggregate_function::sum;
   return as_type(index.aggregate(function, column, ranges), call.type, call.position);
 } catch (const overflow& problem) {
-  throw_sql_error(codes::numeric_value_out_of_range, call.position, problem.what());  // as a scan does
+  throw_sql_error(codes::numeric_value_out_of_range, call.position, problem.what());  // the same error as for a scan
 }
 
 }  // namespace espalier::engine

@@ -1,4 +1,4 @@
-// index_aggregate.hpp - aggregates of key ranges, asked of an index for many ranges at once.
+// index_aggregate.hpp - aggregates over key ranges, answered by an index for many ranges at once.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -10,9 +10,9 @@
 
 namespace espalier::engine {
 
-/// Can the index answer this aggregate of a column? DISTINCT and expressions it cannot.
+/// Returns whether the index can answer this aggregate of a column. DISTINCT and expressions are not supported.
 [[nodiscard]] bool index_can_answer(const table_index& index, const aggregate_call& call, std::size_t column);
-/// One value for each range, in the type of the call. `column` is not used for COUNT(*).
+/// Returns one value per range, of the call's type. `column` is ignored for COUNT(*).
 [[nodiscard]] std::shared_ptr<arrow::Array> index_aggregate_values(const table_index& index, const aggregate_call& call,
                                                                    std::size_t column, const range_batch& ranges);
 

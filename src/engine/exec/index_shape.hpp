@@ -1,4 +1,4 @@
-// index_shape.hpp - ranges of an index as the plan has them, as the index is asked them.
+// index_shape.hpp - converts index ranges of a plan to the form that an index takes.
 #pragma once
 
 #include "engine/exec/evaluate.hpp"
@@ -6,7 +6,7 @@
 
 namespace espalier::engine {
 
-/// Constants as arrays of one value, or, for IN, of as many as the list has different ones.
+/// Returns constants as arrays of one value or, for IN, of the distinct values of the list.
 [[nodiscard]] key_ranges shape_of(const index_range& range, const evaluation& values);
 
 }  // namespace espalier::engine

@@ -38,7 +38,8 @@ join_keys right_keys(const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, co
   return out;
 }
 
-// Left rows from `first` on, each as often as the index found rows for it; the found rows are numbered as they come.
+// Returns pairs of the left rows from `first` on with the rows that the index found for them. The found rows are
+// numbered consecutively.
 join_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
   join_pairs out;
   out.left.reserve(found.rows.size());
@@ -50,12 +51,12 @@ join_pairs pairs_of_lists(const row_lists& found, std::int64_t first) {
   return out;
 }
 
-// Both sides in key order: runs of equal keys meet.
+// Both sides are in key order; runs of equal keys are joined.
 class merged_pairs {
  public:
   merged_pairs(sort_key_column left, sort_key_column right) : left_(std::move(left)), right_(std::move(right)) {}
 
-  // The next pairs, about pairs_at_once; false: there are no more.
+  // Produces the next pairs, about pairs_at_once. Returns false if there are no more.
   bool next(join_pairs& block) {
     std::size_t next_check = 0;
     while (l_ < left_.words.size() && r_ < right_.words.size() && block.left.size() < pairs_at_once) {
@@ -91,13 +92,13 @@ class merged_pairs {
   std::size_t l_ = 0, r_ = 0;
 };
 
-// One end of the bands of all rows: values, or nothing for bands without this end.
+// One bound of the bands of all rows: its values, or nothing if the bands have no such bound.
 struct band_end {
   const sort_key_column* codes;
-  bool above;  ///< the place behind values that are equal
+  bool above;  ///< the bound is the position after equal values
 };
 
-// Places [begin, end) of each row.
+// The positions [begin, end) of each row's band.
 struct row_bands {
   std::vector<std::size_t> begin, end;
 };
@@ -128,7 +129,7 @@ row_bands bands_of(const ordered_groups& ordered, const std::vector<std::uint32_
   return out;
 }
 
-// Bands of the rows [first, last).
+// Computes the bands of the rows [first, last).
 void write_bands(const row_bands& bands, std::size_t first, std::size_t last, const ordered_groups& ordered,
                  std::vector<std::int64_t>& band_rows, std::vector<std::int64_t>& value_rows) {
   std::vector<std::size_t> offsets(last - first + 1, 0);
@@ -149,7 +150,7 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
   parallel_pieces(last - first, write, bands_at_once);
 }
 
-// What the index is asked, a range for each row.
+// Returns the index query, with one range per row.
 key_ranges shape_of_rows(const index_range& range, const relation& asking, const evaluation& values) {
   key_ranges out;
   const auto keys = [&](const expr_ptr& e) { return e ? flat(values.column(e, asking)) : nullptr; };
@@ -162,7 +163,7 @@ key_ranges shape_of_rows(const index_range& range, const relation& asking, const
   return out;
 }
 
-// Every row of [first, last) with each of the other side.
+// Returns the cross product of the rows [first, last) and the other side.
 join_pairs all_pairs(std::int64_t first, std::int64_t last, std::int64_t others) {
   join_pairs out;
   out.left.reserve(static_cast<std::size_t>((last - first) * others));
@@ -195,8 +196,8 @@ void executor::join(join_node& n, const row_sink& take) {
 }
 
 void executor::hash_join(join_node& n, const row_sink& take) {
-  // A left side that is a join itself may have far more rows than pass this one: they come in blocks, of as many rows
-  // as the right side has or more, so that its table is made no more often than it is worth.
+  // A left side that is a join may have far more rows than pass this one, so it is consumed in blocks. A block has at
+  // least as many rows as the right side, so that rebuilding the right side's table is amortized.
   if (n.type == join_type::full || n.build_left || reduces_aggregate(n) || !comes_in_pieces(*n.inputs[0])) {
     const auto left = node(*n.inputs[0]);
     (void)hash_join_rows(n, left, reduces_aggregate(n) ? reduced_aggregate(n, left) : node(*n.inputs[1]), take);
@@ -217,7 +218,7 @@ void executor::hash_join(join_node& n, const row_sink& take) {
 }
 
 bool executor::hash_join_rows(join_node& n, const relation& left, const relation& right, const row_sink& take) {
-  // Codes, packed keys, the table and the lists of matches.
+  // The claim covers normalized keys, packed keys, the table and the match lists.
   const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
   equal_pairs pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
   n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
@@ -251,8 +252,8 @@ void executor::loop_join(join_node& n, const row_sink& take) {
   out.finish(right);
 }
 
-// The right side is a plain scan with an index: asked for many rows of the left side at once, for fewer where each
-// finds many. Conditions of that scan are among the residual ones.
+// The right side is a plain scan with an index. The index is probed for many left rows at once, and for fewer if each
+// of them finds many rows. The conditions of that scan are among the residual ones.
 void executor::lookup_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   auto& scan = static_cast<scan_node&>(*n.inputs[1]);
@@ -304,7 +305,7 @@ void executor::merge_join(join_node& n, const row_sink& take) {
   out.finish(right);
 }
 
-// The side of the value is sorted; for each row of the other side two searches give its band.
+// The side of the value is sorted; two searches per row of the other side give its band.
 void executor::band_join(join_node& n, const row_sink& take) {
   const auto left = node(*n.inputs[0]);
   const auto right = node(*n.inputs[1]);

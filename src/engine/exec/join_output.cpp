@@ -34,7 +34,7 @@ void join_output::hand_on(const join_pairs& pairs, const relation& right, bool w
   wants_more_ = take_(std::move(piece));
 }
 
-// How many pairs are made at once: those whose text, of rows of average length, is some hundred MB.
+// Returns the number of pairs per step, such that their text, for rows of average length, is a few hundred MB.
 std::size_t join_output::pairs_of_some_text(const relation& right) const {
   constexpr double enough = 0x1p28;
   std::set<column_id> read = wanted_;

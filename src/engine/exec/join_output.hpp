@@ -1,4 +1,4 @@
-// join_output.hpp - what a join makes of pairs that come in blocks.
+// join_output.hpp - computes the output of a join from blocks of pairs.
 #pragma once
 
 #include <functional>
@@ -8,22 +8,22 @@
 
 namespace espalier::engine {
 
-/// Checks the residual conditions of each block and hands on the rows of its pairs; rows without a match come last, or
-/// alone, as the type of the join says. At least one piece is handed on.
+/// Checks the residual conditions of each block and outputs the rows of its pairs. Unmatched rows are output last, or
+/// exclusively, depending on the join type. There is at least one output piece.
 class join_output {
  public:
-  /// `take` answers false where it wants no more.
+  /// `take` returns false if it needs no more rows.
   join_output(const join_node& n, const relation& left, const evaluation& values,
               const std::function<bool(relation)>& take);
 
-  /// Whoever wants neither columns nor conditions needs no pairs, only their number.
+  /// Returns whether only the number of pairs is needed: the join has neither output columns nor residual conditions.
   [[nodiscard]] bool can_count() const;
   void count(std::size_t pairs) { counted_ += pairs; }
 
   [[nodiscard]] bool wants_more() const { return wants_more_; }
-  /// `right`: the rows that `block.right` numbers.
+  /// `right` are the rows that `block.right` refers to.
   void add(join_pairs block, const relation& right);
-  /// `right`: all rows of that side in a full join, else any with its columns.
+  /// `right` are all rows of that side for a full join, otherwise any rows with its columns.
   void finish(const relation& right);
 
  private:

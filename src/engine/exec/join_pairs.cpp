@@ -47,12 +47,12 @@ void keep_pairs_that_pass(const std::vector<expr_ptr>& residual, const relation&
   for (const auto& condition : residual) collect_columns(condition, wanted);
   relation both = beside(take_rows(only(left, wanted), pairs.left), take_rows(only(right, wanted), pairs.right));
   both.rows = static_cast<std::int64_t>(pairs.left.size());
-  // A later condition sees only the pairs that passed those before it. No column of a statement has this number.
+  // A later condition sees only the pairs that passed the preceding ones. No column of a statement has this id.
   constexpr auto pair_number = std::numeric_limits<column_id>::max();
   const auto passed = values.filter(residual, both, wanted, pair_number).column(pair_number);
   std::size_t kept = 0;
   for (const auto& chunk : passed->chunks()) {
-    check_cancelled();  // a chunk is a batch
+    check_cancelled();  // one chunk per batch
     const auto& numbers = static_cast<const arrow::Int64Array&>(*chunk);
     for (std::int64_t i = 0; i < numbers.length(); ++i) {
       const auto at = static_cast<std::size_t>(numbers.Value(i));
@@ -96,14 +96,14 @@ relation finish_join(join_type type, const std::vector<output_column>& outputs, 
   return out;
 }
 
-// Where keys take a word, lists of matches by row; else groups, and the rows of each group.
+// Match lists per row if the keys fit a word, otherwise groups with the rows of each group.
 struct equal_pairs::parts {
   bool build_left = false;
   std::optional<row_matches> matches;
   grouped_rows lists;
   std::vector<std::uint32_t> group_of;
-  std::size_t next = 0;   ///< the row of the probed side that comes next
-  std::size_t total = 0;  ///< pairs
+  std::size_t next = 0;   ///< next row of the probe side
+  std::size_t total = 0;  ///< number of pairs
 
   [[nodiscard]] std::size_t rows() const { return matches ? matches->of_row.size() : group_of.size(); }
   [[nodiscard]] std::size_t matches_of(std::size_t row) const {
@@ -128,7 +128,7 @@ struct equal_pairs::parts {
 
 namespace {
 
-// None where keys take more than a word.
+// Returns nothing if the keys do not fit a word.
 std::optional<row_matches> matches_by_word(const equal_pairs::keys& build, const equal_pairs::keys& probe) {
   const auto build_rows = static_cast<std::size_t>(build[0]->length());
   const auto probe_rows = static_cast<std::size_t>(probe[0]->length());
@@ -167,7 +167,7 @@ bool equal_pairs::next(join_pairs& block) {
   auto& of = *parts_;
   const std::size_t first = of.next;
   if (first == of.rows()) return false;
-  // Offsets of pieces of rows, so that pieces are written at the same time.
+  // Offsets per piece of rows, so that pieces are written in parallel.
   constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;
   std::vector<std::size_t> offsets{0};
   std::size_t found = 0;

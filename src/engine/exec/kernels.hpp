@@ -1,4 +1,4 @@
-// kernels.hpp - the operations on arrays that Arrow's functions do not have, or not as SQL means them.
+// kernels.hpp - operations on arrays that Arrow does not implement, or not with SQL semantics.
 #pragma once
 
 #include <string_view>
@@ -15,25 +15,25 @@ class FunctionOptions;
 
 namespace espalier::engine {
 
-/// One of Arrow's functions. Errors point to `position`.
+/// Calls an Arrow compute function. Errors point to `position`.
 [[nodiscard]] arrow::Datum call_kernel(const char* name, const std::vector<arrow::Datum>& args, int position,
                                        const arrow::compute::FunctionOptions* options = nullptr);
-/// =, <>, <, ... of two values of one type. Floats as in PostgreSQL: NaN equals itself and is above all numbers.
+/// Compares two values of one type by =, <>, <, ... As in PostgreSQL, NaN equals NaN and is greater than all numbers.
 [[nodiscard]] arrow::Datum compare(op kind, const arrow::Datum& left, const arrow::Datum& right,
                                    const column_type& type, int position);
-/// Floats with one bit pattern for all that compare as equal: 0.0 for -0.0, one NaN. Other types are returned as they
-/// are. What hashes or compares bits needs this.
+/// Maps floats that compare as equal to one bit pattern: -0.0 to 0.0, and all NaNs to one. Other types are returned
+/// unchanged. Code that hashes or compares bits requires this.
 [[nodiscard]] arrow::Datum canonical_floats(const arrow::Datum& values);
-/// +, -, *, /, % of two values whose types the binder has made fit.
+/// Computes +, -, *, / or % of two values whose types the binder has matched.
 [[nodiscard]] arrow::Datum arithmetic(const expr& e, const arrow::Datum& left, const arrow::Datum& right);
-/// Of a subquery that stands for one value and returned several.
+/// Throws the error for a scalar subquery that returned several rows.
 [[noreturn]] void refuse_second_row(int position);
-/// A function of sql/functions.hpp.
+/// Calls a function of sql/functions.hpp.
 [[nodiscard]] arrow::Datum call_function(const expr& e, const std::vector<arrow::Datum>& args);
-/// Functions of texts (text_functions.cpp), with what lengths of columns and casts became.
+/// Text functions (text_functions.cpp), including those that the binder generates for column lengths and casts.
 [[nodiscard]] bool is_text_kernel(std::string_view name);
 [[nodiscard]] arrow::Datum text_kernel_values(const expr& e, const std::vector<arrow::Datum>& args);
-/// What intervals became (sql/interval.hpp).
+/// Functions that the binder generates for intervals (sql/interval.hpp).
 [[nodiscard]] bool is_time_arithmetic(std::string_view name);
 [[nodiscard]] arrow::Datum time_arithmetic(const expr& e, const std::vector<arrow::Datum>& args);
 

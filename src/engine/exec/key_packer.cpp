@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t top_bit = std::uint64_t{1} << 63;
 
-// A decimal of 64 bits as one word in order. Its high word is all sign, with the top bit flipped (codes.cpp).
+// A decimal that fits 64 bits is folded into one ordered word. Its high word is the sign extension with the top bit
+// flipped (normalized_keys.cpp).
 bool folds(std::uint64_t high, std::uint64_t low) { return high == ((low >> 63) != 0 ? ~top_bit : top_bit); }
 std::uint64_t folded_word(std::uint64_t low) { return low ^ top_bit; }
 

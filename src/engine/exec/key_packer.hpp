@@ -1,7 +1,8 @@
-// key_packer.hpp - keys of several columns as one word each, where their values fit: equal words, equal keys.
+// key_packer.hpp - packs keys of several columns into one word per row, if their values fit. Equal words mean equal
+// keys.
 //
-// A column takes as many bits as the distance from its least code to its greatest needs, with one more code for NULL.
-// So most keys of two or three columns are one word, and grouping and joining hash words.
+// A column takes as many bits as the difference of its greatest and least normalized key needs, with one more code for
+// NULL. Most keys of two or three columns then fit one word, and grouping and joining hash words.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace espalier::engine {
 
 struct packed_keys {
   std::vector<std::uint64_t> own;
-  std::span<const std::uint64_t> words;  ///< of `own`, or of the one column there is
-  std::uint64_t base = 0;                ///< the least word: subtracted from all
-  std::vector<std::uint8_t> without;     ///< 1 where the row has no key; empty: all have one
-  std::uint64_t codes = 0;               ///< words are below this; 0: below 2^64
+  std::span<const std::uint64_t> words;  ///< a view of `own`, or of the only column
+  std::uint64_t base = 0;                ///< the least word, which is subtracted from all
+  std::vector<std::uint8_t> without;     ///< 1 if the row has no key; empty if all rows have one
+  std::uint64_t codes = 0;               ///< words are less than this; 0 means 2^64
 
   [[nodiscard]] std::size_t rows() const { return words.size(); }
   [[nodiscard]] std::uint64_t word(std::size_t row) const { return words[row] - base; }
@@ -32,28 +33,28 @@ struct key_direction {
 
 class key_packer {
  public:
-  /// For these columns, which have `rows` rows. `null_is_a_key`: else rows with a NULL have no key. None if the values
-  /// take more than 64 bits.
+  /// Plans the packing of these columns of `rows` rows. Without `null_is_a_key`, rows with a NULL have no key. Returns
+  /// nothing if the values need more than 64 bits.
   [[nodiscard]] static std::optional<key_packer> plan(const std::vector<const sort_key_column*>& columns,
                                                       std::size_t rows, bool null_is_a_key);
-  /// Words in the order of rows that are ordered by the columns, one after the other.
+  /// Plans words whose order is the lexicographic order of the columns.
   [[nodiscard]] static std::optional<key_packer> plan_order(const std::vector<const sort_key_column*>& columns,
                                                             std::span<const key_direction> directions,
                                                             std::size_t rows);
-  /// Packed words are below this; 0: below 2^64.
+  /// Packed words are less than this; 0 means 2^64.
   [[nodiscard]] std::uint64_t codes() const noexcept { return codes_; }
-  /// Keys of the columns that the plan is for, which have to outlive the answer. Also of others that are compared with
-  /// them by whoever bears words beyond those of the plan.
+  /// Packs the columns of the plan, which must outlive the result. Other columns that are compared with them may be
+  /// packed, too, if the caller accepts words outside the range of the plan.
   [[nodiscard]] packed_keys pack(const std::vector<const sort_key_column*>& columns, std::size_t rows) const;
-  /// Keys of other columns that are compared with them: values beyond those of the plan have no key.
+  /// Packs other columns that are compared with those of the plan; values outside its range have no key.
   [[nodiscard]] packed_keys pack_others(const std::vector<const sort_key_column*>& columns, std::size_t rows) const;
 
  private:
   struct field {
     std::uint64_t base = 0;
-    std::uint64_t span = 0;  ///< from the least word to the greatest
-    bool has_null = false;   ///< whose code is before or behind all others
-    bool folded = false;     ///< two words that are one number of 64 bits
+    std::uint64_t span = 0;  ///< greatest word minus least word
+    bool has_null = false;   ///< NULL is coded before or after all values
+    bool folded = false;     ///< two words that hold one 64-bit number
     unsigned shift = 0;
     key_direction direction;
 
@@ -70,7 +71,7 @@ class key_packer {
                  packed_keys& out) const;
 
   std::vector<field> fields_;
-  bool directed_ = false;  ///< some column is descending
+  bool directed_ = false;  ///< a column is descending
   std::uint64_t codes_ = 0;
 };
 

@@ -18,7 +18,7 @@
 namespace espalier::engine {
 namespace {
 
-// Marks where values are NULL; `start` is the chunk's first row, and `out` has room for all.
+// Marks NULLs. `start` is the chunk's first row, and `out` is large enough for all rows.
 void mark_nulls(const arrow::Array& chunk, std::size_t start, sort_key_column& out) {
   if (chunk.null_count() == 0) return;
   for (std::int64_t i = 0; i < chunk.length(); ++i) {
@@ -38,7 +38,7 @@ sort_key_column room_for(const arrow::ChunkedArray& column) {
   return out;
 }
 
-// Calls body(piece, chunk, row) for the chunks of each batch of rows, batches at the same time.
+// Calls body(piece, chunk, row) for the chunks of each batch of rows, batches in parallel.
 template <class Body>
 void for_each_piece(const arrow::ChunkedArray& column, const Body& body) {
   for_each_batch(column.length(), [&](std::size_t piece, std::int64_t begin, std::int64_t count) {
@@ -73,7 +73,7 @@ void decimal_words(const arrow::Array& chunk, std::uint64_t* low, std::uint64_t*
   }
 }
 
-// Decimals as words of 64 bits; those beyond are all equal to the last.
+// Maps decimals to ordered 64-bit words; values beyond 64 bits saturate.
 void coarse_decimal_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out) {
   const auto& values = static_cast<const arrow::Decimal128Array&>(chunk);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -84,7 +84,7 @@ void coarse_decimal_words(const arrow::Array& chunk, std::int64_t begin, std::in
   }
 }
 
-// The first eight bytes: texts in order have these in order, or equal.
+// Returns the first eight bytes, which order texts except for ties.
 std::uint64_t text_word(std::string_view text) {
   unsigned char bytes[8] = {};
   if (!text.empty()) std::memcpy(bytes, text.data(), std::min<std::size_t>(text.size(), sizeof bytes));
@@ -157,10 +157,10 @@ void number_texts(const arrow::Array& chunk, std::size_t row, string_dictionary&
   mark_nulls(chunk, row, out);
 }
 
-// Texts that fit a word with their length: flags, codes of countries, most names of ways to ship.
+// Texts that fit a word together with their length: flags, country codes, most ship modes.
 constexpr std::int32_t longest_short_text = 7;
 
-// The length of the longest text; none where one is too long for a word.
+// Returns the length of the longest text, or nothing if it does not fit a word.
 std::optional<std::int32_t> longest_text_of_a_word(const arrow::ChunkedArray& column) {
   std::int32_t all = 0;
   for (const auto& chunk : column.chunks()) {
@@ -189,7 +189,7 @@ std::uint64_t short_text_word(const char* text, std::int32_t length, const char*
   return word | static_cast<std::uint64_t>(length) << length_at;
 }
 
-// The length is right above the bytes of the longest text, so that words of several short columns pack into one.
+// The length is stored directly above the bytes of the longest text, so that several short columns pack into one word.
 sort_key_column short_text_codes(const arrow::ChunkedArray& column, std::int32_t longest) {
   sort_key_column out = room_for(column);
   for_each_piece(column, [&](std::size_t, const arrow::Array& chunk, std::size_t row) {
@@ -207,7 +207,7 @@ sort_key_column short_text_codes(const arrow::ChunkedArray& column, std::int32_t
   return out;
 }
 
-// Each batch numbers its own texts; then the numbers of a batch become those of all.
+// Each batch numbers its own texts; the local numbers are then mapped to global ones.
 sort_key_column text_codes(const arrow::ChunkedArray& column, string_dictionary& all) {
   sort_key_column out = room_for(column);
   std::vector<string_dictionary> tables(batch_count(column.length()));

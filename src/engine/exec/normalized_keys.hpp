@@ -1,8 +1,8 @@
-// normalized_keys.hpp - values of any type as unsigned words: what sorting, grouping and joining work on.
+// normalized_keys.hpp - maps values of any type to unsigned words, on which sorting, grouping and joining work.
 //
-// Words keep the order of the values and are equal exactly where SQL's values are: -0.0 is 0.0, NaN is one value above
-// all others. Fixed-width values have one word, decimals beyond 64 bits two, strings the rank among those of the
-// column.
+// Words preserve the order of the values and are equal exactly if the SQL values are: -0.0 equals 0.0, and NaN is one
+// value above all others. A fixed-width value has one word, a decimal beyond 64 bits two, and a string its rank among
+// those of the column.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -22,17 +22,17 @@
 namespace espalier::engine {
 
 struct sort_key_column {
-  std::vector<std::uint64_t> high;  ///< of values with two words only, else empty
+  std::vector<std::uint64_t> high;  ///< used by values of two words, otherwise empty
   std::vector<std::uint64_t> words;
-  std::vector<std::uint8_t> nulls;  ///< 1 where NULL; empty if nothing is
+  std::vector<std::uint8_t> nulls;  ///< 1 for NULL; empty if there are no NULLs
 
   [[nodiscard]] bool is_null(std::size_t row) const { return !nulls.empty() && nulls[row] != 0; }
 };
 
 [[nodiscard]] std::vector<const sort_key_column*> pointers_to(const std::vector<sort_key_column>& columns);
 
-/// The word of a number, as codec<T> has it, with -0.0 as 0.0. Floats without comparing floats, so that loops over
-/// arrays of them become vector code.
+/// Returns the word of a number as key_codec<T> encodes it, with -0.0 as 0.0. It avoids float comparisons, so that
+/// loops over arrays are vectorized.
 template <class T>
 [[nodiscard]] std::uint64_t ordered_word(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -50,27 +50,28 @@ template <class T>
   }
 }
 
-/// In the order of the values. NULLs have word 0.
+/// Returns words in the order of the values. NULLs have word 0.
 [[nodiscard]] sort_key_column ordered_codes(const arrow::ChunkedArray& column);
-/// Codes of two columns of one type, comparable with each other: strings have their rank among those of both.
+/// Returns words of two columns of one type that are comparable with each other; a string has its rank among those of
+/// both.
 [[nodiscard]] std::pair<sort_key_column, sort_key_column> ordered_codes(const arrow::ChunkedArray& first,
                                                                         const arrow::ChunkedArray& second);
-/// One word for each of `count` values from `begin` on, in the order of the values; different values may have equal
-/// words unless words of the type are exact. What NULLs have is any word.
+/// Writes one word for each of `count` values from `begin` on, in the order of the values. Different values may have
+/// equal words unless words of the type are exact. The words of NULLs are unspecified.
 void coarse_words(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t* out);
 [[nodiscard]] bool coarse_words_are_exact(const arrow::DataType& type);
-/// For equality only, within the column: strings are numbered as they come.
+/// Returns words for equality within the column only; strings are numbered by first occurrence.
 [[nodiscard]] sort_key_column group_codes(const arrow::ChunkedArray& column);
 
-/// Codes for equality only, the same for columns of both sides of a join: strings are numbered as the first side brings
-/// them, and those that only the second one has are NULL there (they meet nothing).
+/// Words for equality only, consistent across both sides of a join. Strings are numbered by first occurrence on the
+/// first side; strings that only the second side has are NULL there and match nothing.
 class equality_coder {
  public:
   [[nodiscard]] sort_key_column first(const std::shared_ptr<arrow::ChunkedArray>& column);
   [[nodiscard]] sort_key_column second(const std::shared_ptr<arrow::ChunkedArray>& column) const;
 
  private:
-  std::shared_ptr<arrow::ChunkedArray> keeps_;  ///< the strings that the table's texts are views of
+  std::shared_ptr<arrow::ChunkedArray> keeps_;  ///< owns the strings that the dictionary refers to
   string_dictionary numbers_;
 };
 

@@ -19,7 +19,7 @@
 namespace espalier::engine {
 namespace {
 
-// Columns that nobody asks for are pruned before: those that are left are used.
+// Unused columns have been pruned before, so the remaining ones are read.
 void refuse_odd_columns(const file_scan_node& n) {
   std::string odd;
   for (const int place : n.columns) {
@@ -32,7 +32,8 @@ void refuse_odd_columns(const file_scan_node& n) {
       fmt::format("{} has columns of types that cannot be used: {}; the others can be selected by name.", n.what, odd));
 }
 
-// An aggregate before the i-th that computes the same: averages of pieces are sums and counts that others have, too.
+// Returns an earlier aggregate that computes the same value. Averages over pieces are split into sums and counts, which
+// other calls often have, too.
 std::optional<std::size_t> earlier_twin(const std::vector<aggregate_call>& calls, std::size_t i) {
   const auto& call = calls[i];
   if (!call.more.empty()) return std::nullopt;
@@ -77,7 +78,7 @@ relation executor::projected(const project_node& n, const relation& input) const
 
 namespace {
 
-// The sum of some rows may have more digits than that of all: then all are added up at once, which tells.
+// A partial sum may overflow although the total does not. All rows are then aggregated at once, which decides.
 template <class Aggregate>
 auto unless_out_of_range(const Aggregate& aggregate) -> std::optional<relation> {
   try {
@@ -115,7 +116,7 @@ relation executor::aggregate(aggregate_node& n, pipeline_stage* reducer) {
 
 relation executor::aggregated(const aggregate_node& n, const relation& input) const {
   const auto rows = static_cast<std::size_t>(input.rows);
-  const memory_claim claim(rows * 16 * n.keys.size());  // codes, groups and their table
+  const memory_claim claim(rows * 16 * n.keys.size());  // normalized keys, groups and their table
   relation keys;
   keys.rows = input.rows;
   std::vector<sort_key_column> codes;
@@ -143,7 +144,7 @@ relation executor::aggregated(const aggregate_node& n, const relation& input) co
 }
 
 relation executor::distinct(distinct_node& n) {
-  // An aggregation without aggregates: rows of a join are not kept as a whole.
+  // DISTINCT is an aggregation without aggregates, so the rows of a join are not materialized.
   aggregate_node groups;
   groups.inputs = n.inputs;
   for (const auto& output : n.inputs[0]->outputs) {

@@ -16,7 +16,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::uint64_t worth_choosing = 1 << 12;  // fewer rows are sorted sooner than chosen
+constexpr std::uint64_t worth_choosing = 1 << 12;  // below this, a full sort is faster than a selection
 constexpr std::uint64_t most_of_a_batch = batch_rows / 8;
 constexpr column_id row_id_output = std::numeric_limits<column_id>::max();
 
@@ -34,7 +34,8 @@ std::vector<std::int64_t> sorted_by(const sort_node& n, const relation& keys) {
   return sorted_rows(columns, static_cast<std::size_t>(keys.rows), n.limit);
 }
 
-// The scan that a sort of few rows reads, if it has conditions: it would copy columns of rows that are not wanted.
+// Returns the scan that a top-k sort reads, if it has conditions. A plain scan would copy columns of rows that are not
+// in the result.
 scan_node* filtered_scan(const sort_node& n, plan_node& below) {
   if (below.kind != node_kind::scan || n.limit == 0 || n.limit >= most_of_a_batch) return nullptr;
   auto& scan = static_cast<scan_node&>(below);
@@ -42,7 +43,7 @@ scan_node* filtered_scan(const sort_node& n, plan_node& below) {
   return plain && scan.table->version->rows() >= worth_choosing ? &scan : nullptr;
 }
 
-// An expression over a projection in terms of what the projection reads.
+// Rewrites an expression over a projection to the columns that the projection reads.
 expr_ptr beneath(const expr_ptr& e, const project_node* project) {
   if (project == nullptr) return e;
   return rewrite(e, [&](const expr_ptr& part) -> expr_ptr {
@@ -54,7 +55,7 @@ expr_ptr beneath(const expr_ptr& e, const project_node* project) {
   });
 }
 
-// The same scan with the columns of `wanted` only, beside those that its conditions read, and with row ids.
+// Returns the scan with row ids, and with only the columns of `wanted` and those that its conditions read.
 scan_node narrowed(const scan_node& scan, const std::set<column_id>& wanted) {
   std::set<column_id> read;
   for (const auto& condition : scan.conditions) collect_columns(condition, read);
@@ -84,7 +85,7 @@ std::vector<std::uint64_t> ids_at(const relation& rows, const std::vector<std::i
 
 }  // namespace
 
-// Places of the first rows in order, of all or of as many as are wanted.
+// Returns the positions of the rows in order, all of them or as many as the limit requires.
 std::vector<std::int64_t> executor::first_rows(const sort_node& n, const relation& keys) const {
   const auto rows = static_cast<std::uint64_t>(keys.rows);
   const bool chosen = n.limit > 0 && n.limit < std::min(rows / 64, most_of_a_batch) && rows >= worth_choosing;
@@ -103,7 +104,7 @@ relation executor::sort(sort_node& n) {
   if (project != nullptr) below = project->inputs[0].get();
   if (auto* scan = filtered_scan(n, *below)) return top_of_scan(n, *scan, project);
   const auto input = node(*n.inputs[0]);
-  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * (n.keys.size() + 1));  // codes and their order
+  const memory_claim claim(static_cast<std::size_t>(input.rows) * 16 * (n.keys.size() + 1));  // keys and order
   relation keys;
   keys.rows = input.rows;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {
@@ -112,7 +113,8 @@ relation executor::sort(sort_node& n) {
   return take_rows(input, first_rows(n, keys));
 }
 
-// Conditions and keys first; other columns are read, and the projection made, of the rows that are left.
+// Reads the columns of conditions and keys first; other columns and the projection are computed for the remaining rows
+// only.
 relation executor::top_of_scan(sort_node& n, scan_node& scan, project_node* project) {
   std::vector<expr_ptr> values;
   std::set<column_id> wanted;

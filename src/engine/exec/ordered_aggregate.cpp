@@ -21,7 +21,7 @@
 namespace espalier::engine {
 namespace {
 
-// Groups without rows whose value is NULL, and, of DISTINCT, with one row for each value.
+// Removes rows whose value is NULL and, for DISTINCT, all but one row per value.
 row_groups rows_with_values(const arrow::ChunkedArray& values, const row_groups& rows, bool distinct) {
   row_groups out;
   out.first_row = rows.first_row;
@@ -41,7 +41,7 @@ row_groups rows_with_values(const arrow::ChunkedArray& values, const row_groups&
   return out;
 }
 
-// Rows of each group in order.
+// Returns the rows of each group in order.
 grouped_rows ordered_rows(const row_groups& groups, std::size_t count, const std::vector<std::int64_t>& order) {
   grouped_rows out;
   out.offsets.assign(count + 1, 0);
@@ -77,7 +77,7 @@ std::shared_ptr<arrow::ChunkedArray> joined_texts(const std::shared_ptr<arrow::C
       return texts.IsNull(i) ? std::string_view() : texts.GetView(i);
     };
   };
-  // Lengths first: what is too long is refused before memory is taken for it.
+  // Lengths are computed first, so that a result that is too long is refused before memory is allocated.
   std::vector<std::int64_t> lengths(lists.offsets.size() - 1, 0);
   auto text_ahead = cursor(taken.columns[0]);
   auto separator_ahead = cursor(taken.columns[1]);
@@ -92,7 +92,7 @@ std::shared_ptr<arrow::ChunkedArray> joined_texts(const std::shared_ptr<arrow::C
   auto next_separator = cursor(taken.columns[1]);
   chunk_builder builder(arrow::utf8());
   const auto longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  const memory_claim claim(static_cast<std::size_t>(longest));  // `text` is not in Arrow's pool
+  const memory_claim claim(static_cast<std::size_t>(longest));  // `text` is not allocated from Arrow's pool
   std::string text;
   for (std::size_t g = 0; g + 1 < lists.offsets.size(); ++g) {
     if (lists.offsets[g] == lists.offsets[g + 1]) {
@@ -124,7 +124,7 @@ std::optional<double> fraction_of(const aggregate_call& call, const arrow::Chunk
   return out;
 }
 
-// The places of the rows below and above the fraction, and how far it is from the first to the second.
+// The positions of the rows below and above the fraction, and the interpolation weight between them.
 struct place {
   std::uint64_t low, high;
   double between;
@@ -187,7 +187,7 @@ std::shared_ptr<arrow::ChunkedArray> ordered_aggregate_values(
     keys.push_back({ordered_codes(column), (direction & 1) != 0, (direction & 2) != 0});
   };
   const bool texts = call.function == "string_agg";
-  // What percentiles are ordered by is their argument.
+  // Percentiles are ordered by their argument.
   const auto first_key = more.size() - (texts ? call.directions.size() : 0);
   for (std::size_t i = first_key; i < more.size(); ++i) add_key(*more[i], call.directions[i - first_key]);
   add_key(*values, texts ? 0 : call.directions[0]);

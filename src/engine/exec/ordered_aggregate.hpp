@@ -1,5 +1,4 @@
-// ordered_aggregate.hpp - aggregates for which the order of values counts: string_agg, percentile_cont,
-// percentile_disc.
+// ordered_aggregate.hpp - aggregates that depend on the order of values: string_agg, percentile_cont, percentile_disc.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -12,8 +11,8 @@
 
 namespace espalier::engine {
 
-/// One value for each of `groups` groups. `more` are the columns of `call.more`. Values of string_agg that its ORDER BY
-/// leaves equal, or all if it has none, are ordered by themselves: the answer does not depend on the order of rows.
+/// Returns one value per group. `more` are the columns of `call.more`. Values of string_agg that tie in its ORDER BY,
+/// or all values if it has none, are ordered by themselves, so the result does not depend on the order of rows.
 [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> ordered_aggregate_values(
     const aggregate_call& call, const std::shared_ptr<arrow::ChunkedArray>& values,
     const std::vector<std::shared_ptr<arrow::ChunkedArray>>& more, const row_groups& rows, std::size_t groups);

@@ -14,8 +14,8 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t searches_at_once = 16;  // hide each other's misses
-constexpr std::size_t few_rows = 4096;        // are not worth a table of leading bits
+constexpr std::size_t searches_at_once = 16;  // interleaved searches that hide cache misses
+constexpr std::size_t few_rows = 4096;        // below this, a table of leading bits does not pay off
 
 }  // namespace
 
@@ -36,7 +36,7 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
   }
 }
 
-// Those that can be found, and how many each group has.
+// Selects the rows that can be found, and counts the rows of each group.
 void ordered_groups::choose_rows(const sort_key_column& codes) {
   offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
   rows_.reserve(codes.words.size());
@@ -144,7 +144,7 @@ void ordered_groups::first_places(std::span<const std::uint32_t> groups, const s
   }
 }
 
-// The first place whose word is not below, in [base, base + length] of each search.
+// Searches [base, base + length] for the first position whose word is not less, one range per search.
 void ordered_groups::packed_places(std::span<const std::uint64_t> asked, bool above,
                                    std::span<std::size_t> places) const {
   std::array<std::size_t, searches_at_once> base{}, length{};

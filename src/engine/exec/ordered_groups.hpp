@@ -1,9 +1,9 @@
-// ordered_groups.hpp - rows of one side of a join, each group of equal keys in order of a value: what as-of and band
-// joins without an index search.
+// ordered_groups.hpp - the rows of one join side, grouped by equal keys and sorted by a value within each group. As-of
+// and band joins without an index search it.
 //
-// Where group and value fit into one word of 64 bits they are packed into one, the group above the value's distance
-// from the least one: then rows are ordered by a radix sort, and searches begin where a table of the leading bits says.
-// All else, which is decimals and values far apart in many groups, is sorted and searched by comparisons.
+// If group and value fit 64 bits, they are packed into one word, with the group above the difference of the value from
+// the least value. Rows are then radix-sorted, and a table of the leading bits narrows each search. Decimals, and
+// values with a wide range in many groups, are sorted and searched by comparisons.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace espalier::engine {
 
 class ordered_groups {
  public:
-  /// `keys` may be empty: then all rows are one group. Rows with a NULL are left out.
+  /// If `keys` is empty, all rows are one group. Rows with a NULL are omitted.
   ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                  const std::shared_ptr<arrow::ChunkedArray>& values);
-  /// The same with codes of the values, where those of the other side have to be comparable with them.
+  /// The same with normalized keys of the values, for use with comparable keys of the other side.
   ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys, const sort_key_column& codes);
 
-  /// The group of each row of the other side's keys, or no_group.
+  /// Returns the group of each row of the other side, or no_group.
   [[nodiscard]] std::vector<std::uint32_t> groups_of(const std::vector<std::shared_ptr<arrow::ChunkedArray>>& keys,
                                                      std::size_t rows) const;
-  /// For rows from `first` on of the other side: the first place in the row's group whose value is not below the row's
-  /// (`above`: is above it). Of rows in no group and of NULLs it says nothing.
+  /// Finds, for rows of the other side from `first` on, the first position in the row's group whose value is not less
+  /// than the row's, or, with `above`, is greater. The result is unspecified for rows without a group and for NULLs.
   void first_places(std::span<const std::uint32_t> groups, const sort_key_column& codes, std::size_t first, bool above,
                     std::span<std::size_t> places) const;
 
@@ -51,17 +51,17 @@ class ordered_groups {
   [[nodiscard]] std::size_t compared_place(std::uint32_t group, std::uint64_t high, std::uint64_t word,
                                            bool above) const;
 
-  std::unique_ptr<key_table> table_;  ///< null: one group
-  // By group, value and row. Apart from each other: searches read words only.
-  std::vector<std::uint64_t> words_;  ///< packed, or the value's
-  std::vector<std::uint64_t> highs_;  ///< of values with two words, else empty
+  std::unique_ptr<key_table> table_;  ///< null if there is one group
+  // Sorted by group, value and row. The arrays are separate, since searches read words only.
+  std::vector<std::uint64_t> words_;  ///< packed words, or words of the values
+  std::vector<std::uint64_t> highs_;  ///< used by values of two words, otherwise empty
   std::vector<std::int64_t> rows_;
   std::vector<std::size_t> offsets_;
   bool is_packed_ = false;
-  unsigned bits_ = 0;  ///< of a value in a packed word
+  unsigned bits_ = 0;  ///< bits of the value in a packed word
   std::uint64_t least_ = 0, most_ = 0;
   unsigned top_shift_ = 0;
-  std::vector<std::size_t> top_;  ///< by the leading bits of a packed word: the first place that has them, or more
+  std::vector<std::size_t> top_;  ///< by leading bits of a packed word: the first position not below them
 };
 
 }  // namespace espalier::engine

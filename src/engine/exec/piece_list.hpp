@@ -1,4 +1,4 @@
-// piece_list.hpp - pieces of one relation, put together.
+// piece_list.hpp - concatenates pieces of one relation.
 #pragma once
 
 #include <arrow/array.h>
@@ -11,7 +11,7 @@
 
 namespace espalier::engine {
 
-/// Pieces one behind the other, without a copy. All have the same columns in the same order.
+/// Concatenates pieces without a copy. All of them have the same columns in the same order.
 class piece_list {
  public:
   void add(relation piece) {
@@ -31,7 +31,7 @@ class piece_list {
 
   [[nodiscard]] std::int64_t rows() const { return out_.rows; }
 
-  /// All that was added; then it is empty.
+  /// Returns all pieces and clears the list.
   relation take() {
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
       out_.columns[i] = std::make_shared<arrow::ChunkedArray>(std::move(chunks_[i]), out_.columns[i]->type());

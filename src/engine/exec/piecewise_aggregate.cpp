@@ -15,7 +15,7 @@
 namespace espalier::engine {
 namespace {
 
-// Ids of the counts of averages; those of statements begin with 1 and are few.
+// Ids for the counts of averages; ids of a statement start at 1 and are few.
 constexpr column_id first_count = std::numeric_limits<column_id>::max() / 2;
 
 bool is_exact(const aggregate_call& call) { return call.argument && !is_float(call.argument->type.id); }
@@ -26,7 +26,7 @@ bool can_be_combined(const aggregate_call& call) {
   return (call.function == "sum" || call.function == "avg") && is_exact(call);
 }
 
-// What is computed of each piece: of an average the sum and the count.
+// Returns the aggregation of one piece, in which an average is replaced by a sum and a count.
 aggregate_node of_a_piece(const aggregate_node& n) {
   aggregate_node out = n;
   out.calls.clear();
@@ -46,7 +46,7 @@ aggregate_node of_a_piece(const aggregate_node& n) {
   return out;
 }
 
-// The same over rows that are answers of pieces.
+// Returns the aggregation that combines the partial results of pieces.
 aggregate_node of_answers(const aggregate_node& piece) {
   aggregate_node out;
   out.outputs = piece.outputs;
@@ -65,7 +65,7 @@ aggregate_node of_answers(const aggregate_node& piece) {
   return out;
 }
 
-// What comes of all pieces; averages are made of their sums and counts.
+// Computes averages from the combined sums and counts.
 relation with_averages(const aggregate_node& n, relation answers) {
   for (const auto& call : n.calls) {
     if (call.function != "avg") continue;
@@ -102,7 +102,7 @@ row_volume folded_at_once() {
   constexpr row_volume usual{std::int64_t{1} << 22, std::uint64_t{1} << 29};
   const auto* const budget = memory_budget::current();
   if (budget == nullptr) return usual;
-  // Rows, their codes and groups, and the answers are in memory at the same time.
+  // Rows, their normalized keys and groups, and the results are in memory at the same time.
   constexpr std::int64_t parts_of_the_limit = 8, bytes_of_a_row = 64;
   const auto bytes = std::max<std::int64_t>(budget->limit() / parts_of_the_limit, std::int64_t{1} << 20);
   return {std::min(usual.rows, std::max<std::int64_t>(bytes / bytes_of_a_row, 1 << 14)),
@@ -140,7 +140,7 @@ relation executor::combined(const answer_list& answers) const {
   return aggregated(answers.node(), stacked(answers.parts()));
 }
 
-// Groups repeat within a block: each block is aggregated by itself.
+// Groups repeat within a block, so each block is aggregated on its own.
 void executor::aggregate_each_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
                                     block_rows& out, std::vector<node_statistics>& told) const {
   run_block(pipeline, block, told, [&](const relation& piece) {
@@ -149,12 +149,12 @@ void executor::aggregate_each_block(const scan_pipeline& pipeline, std::size_t b
     add_answer(out.answers, aggregated(piece_node, piece));
     return true;
   });
-  // A block of a join may have many pieces.
+  // A block of a join may produce many pieces.
   if (out.answers.parts().size() > 1) out.answers.replace(combined(out.answers));
 }
 
-// Groups hardly repeat within a block: rows of a block are kept, to be aggregated together with those of other blocks,
-// unless the block alone has too many.
+// Groups rarely repeat within a block, so its rows are kept and aggregated together with those of other blocks, unless
+// the block alone has too many rows.
 void executor::collect_block(const scan_pipeline& pipeline, std::size_t block, const aggregate_node& piece_node,
                              block_rows& out, std::vector<node_statistics>& told) const {
   const auto most = folded_at_once();
@@ -187,7 +187,7 @@ std::optional<relation> executor::aggregated_blocks(aggregate_node& n, const sca
     pieces.clear();
     kept = {};
   };
-  // Runs blocks at the same time, and takes what comes of them in their order.
+  // Runs blocks in parallel and consumes their results in block order.
   std::int64_t passed = 0, groups = 0;
   const auto run = [&](std::size_t from, std::size_t to, bool collects) {
     std::vector<block_rows> done(to - from, block_rows(answer_node));
@@ -220,7 +220,7 @@ std::optional<relation> executor::aggregated_blocks(aggregate_node& n, const sca
   if (collects && !pipeline.has_join()) return std::nullopt;
   const auto rows_of_a_block =
       std::max<std::int64_t>(1, passed / static_cast<std::int64_t>(std::max<std::size_t>(tried, 1)));
-  // Combining answers reads all groups once more: where all rows fit, the first blocks are run again instead.
+  // Combining partial results reads all groups once more. If all rows fit, the first blocks are run again instead.
   std::size_t next = tried;
   if (collects && rows_of_a_block * static_cast<std::int64_t>(blocks) <= most.rows) {
     for (std::size_t block = 0; block < tried; ++block) {

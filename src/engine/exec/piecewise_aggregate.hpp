@@ -1,5 +1,5 @@
-// piecewise_aggregate.hpp - aggregates over rows that come in pieces: each piece is aggregated by itself, and what
-// comes of the pieces once more.
+// piecewise_aggregate.hpp - aggregates over rows that are produced in pieces: each piece is aggregated on its own, and
+// the partial results are combined.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@ struct row_volume {
   [[nodiscard]] bool exceeds(const row_volume& most) const { return rows > most.rows || bytes > most.bytes; }
 };
 
-/// How many rows are kept before they are aggregated, and answers before they are combined: less where the statement
-/// has little memory.
+/// Returns how many rows are kept before they are aggregated, and how many partial results before they are combined. It
+/// is less if the statement has little memory.
 [[nodiscard]] row_volume folded_at_once();
 
-/// Answers of pieces. They are combined now and then, so that they take memory by groups, not by pieces.
+/// Partial results of pieces. They are combined from time to time, so that memory is proportional to groups, not to
+/// pieces.
 class answer_list {
  public:
-  /// `node` aggregates rows that are answers of pieces.
+  /// `node` aggregates partial results.
   explicit answer_list(const aggregate_node& node) : node_(&node), most_(folded_at_once()) {}
 
-  /// True where it is time to combine the answers.
+  /// Returns whether the partial results should be combined now.
   [[nodiscard]] bool add(relation answer);
-  /// The answer of all parts in their place; the next time comes when there is as much again.
+  /// Replaces all partial results by the combined one. The next combination is due when the volume has doubled.
   void replace(relation combined);
   void clear();
   [[nodiscard]] bool empty() const { return parts_.empty(); }
@@ -42,20 +43,20 @@ class answer_list {
   row_volume held_, most_;
 };
 
-/// What comes of one block of a pipeline.
+/// The result of one block of a pipeline.
 struct block_rows {
   explicit block_rows(const aggregate_node& answer_node) : answers(answer_node) {}
 
   answer_list answers;
   std::vector<relation> pieces;  ///< not aggregated yet
-  row_volume kept;               ///< of `pieces`
-  std::int64_t passed = 0;       ///< rows, aggregated or not
+  row_volume kept;               ///< volume of `pieces`
+  std::int64_t passed = 0;       ///< rows of the block, aggregated or not
 };
 
-/// Does the input come in pieces, and can answers of pieces be combined? Sums of floats cannot: they are exact and
-/// rounded once.
+/// Returns whether the input is produced in pieces and partial results can be combined. Sums of floats cannot: they are
+/// exact and rounded once.
 [[nodiscard]] bool combines_pieces(const aggregate_node& n);
-/// Can answers of pieces be combined, wherever the pieces come from?
+/// Returns whether partial results can be combined, whatever produces the pieces.
 [[nodiscard]] bool combines_answers(const aggregate_node& n);
 
 }  // namespace espalier::engine

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t scan_block_rows = std::int64_t{1} << 14;
 constexpr std::size_t pairs_of_a_piece = std::size_t{1} << 17;
-constexpr std::uint64_t most_joined_bytes = std::uint64_t{1} << 30;  // of one column's chunks that become one
+constexpr std::uint64_t most_joined_bytes = std::uint64_t{1} << 30;  // limit for concatenating the chunks of one column
 
 using pipeline_clock = std::chrono::steady_clock;
 
@@ -28,14 +28,14 @@ double milliseconds_between(pipeline_clock::time_point start, pipeline_clock::ti
   return std::chrono::duration<double, std::milli>(end - start).count();
 }
 
-// The input whose rows go through, or none where the node needs all of its input at once.
+// Returns the input that is streamed through the node, or null if the node needs its whole input at once.
 plan_node* streamed_input(const plan_node& n) {
   if (n.kind == node_kind::filter || n.kind == node_kind::project) return n.inputs[0].get();
   if (n.kind != node_kind::join) return nullptr;
   const auto& join = static_cast<const join_node&>(n);
   if (join.method != join_method::hash || reduces_aggregate(join)) return nullptr;
   if (join.type == join_type::inner) return n.inputs[join.build_left ? 1 : 0].get();
-  // Rows of the left side are handed on once each, when all of their matches are known.
+  // Each row of the left side is output once, after all of its matches are known.
   return join.type != join_type::full && !join.build_left ? n.inputs[0].get() : nullptr;
 }
 
@@ -46,7 +46,7 @@ bool is_large_full_scan(const plan_node& n) {
          static_cast<std::int64_t>(scan.table->version->rows()) >= 2 * scan_block_rows;
 }
 
-// Sets of IN are made for each batch, and batches of blocks are small.
+// The set of an IN list is built per batch, and the batches of blocks are small.
 bool has_large_set(const plan_node& n, const evaluation& values) {
   constexpr std::int64_t large = 1024;
   const auto is_large = [&](const expr& e) {
@@ -78,7 +78,7 @@ std::vector<std::shared_ptr<arrow::ChunkedArray>> keys_of(const join_node& join,
   return out;
 }
 
-// Columns that the join reads: its keys, further conditions and outputs.
+// Returns the columns that the join reads: its keys, residual conditions and outputs.
 std::set<column_id> read_by(const join_node& join) {
   std::set<column_id> out;
   for (const auto& [left, right] : join.equal) {
@@ -90,7 +90,7 @@ std::set<column_id> read_by(const join_node& join) {
   return out;
 }
 
-// Columns of one chunk each: every block takes rows of them.
+// Concatenates each column to one chunk, since every block gathers rows from it.
 void join_chunks(relation& rows) {
   if (bytes_of(rows) > most_joined_bytes) return;
   for (auto& column : rows.columns) {
@@ -98,7 +98,7 @@ void join_chunks(relation& rows) {
   }
 }
 
-// Appends the pairs of rows of the streamed side, from `row` on, until there are enough of them.
+// Appends the pairs of streamed rows from `row` on until there are enough.
 std::size_t next_pairs(const pipeline_stage& stage, const std::vector<std::uint32_t>& group_of, std::size_t row,
                        std::vector<std::int64_t>& streamed, std::vector<std::int64_t>& built) {
   const auto& first = stage.table->groups().first_row;
@@ -135,7 +135,7 @@ std::vector<std::vector<node_statistics>> scan_pipeline::statistics_of_blocks() 
 void scan_pipeline::add_statistics(const std::vector<std::vector<node_statistics>>& told) const {
   scan->statistics.bytes += bytes_of(source.rows);
   const auto width = static_cast<double>(parallel_width());
-  double below = 0;  // times are those of a node with all below it
+  double below = 0;  // a node's time includes the nodes below it
   for (std::size_t i = 0; i <= stages.size(); ++i) {
     auto& into = (i == 0 ? static_cast<plan_node*>(scan) : stages[i - 1].node)->statistics;
     into.ran = true;
@@ -160,7 +160,7 @@ void executor::build_table(pipeline_stage& stage, relation built) const {
       std::make_unique<memory_claim>(static_cast<std::size_t>(stage.built.rows) * (32 + 16 * join.equal.size()));
   stage.table = std::make_unique<key_table>(keys_of(join, join.build_left, stage.built, values_));
   const bool unique = static_cast<std::int64_t>(stage.table->groups().count()) == stage.built.rows;
-  // A semi or anti join without further conditions wants to know whether there is a row, not which.
+  // A semi or anti join without residual conditions only tests whether there is a match.
   const bool any_row = (join.type == join_type::semi || join.type == join_type::anti) && join.residual.empty();
   if (!unique && !any_row) stage.lists = rows_by_group(stage.table->groups());
 }

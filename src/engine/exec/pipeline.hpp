@@ -1,9 +1,9 @@
-// pipeline.hpp - operators that work row by row, run together over blocks of one table.
+// pipeline.hpp - row-wise operators that run together over blocks of one table.
 //
-// A pipeline begins with a full scan and goes on with filters, projections and hash joins whose other side is a table
-// that has been made before. Each block of the scan goes through all of them on one core, so that what an operator
-// writes is still in that core's cache when the next one reads it, and the rows of a join are never in memory as a
-// whole. Blocks run at the same time; what comes of them is taken in their order.
+// A pipeline starts with a full scan, followed by filters, projections and hash joins whose build side is ready. One
+// core runs a block of the scan through all of them, so that the output of an operator is still in that core's cache
+// when the next one reads it, and the rows of a join are never fully materialized. Blocks run in parallel; their
+// results are consumed in block order.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace espalier::engine {
 
-/// What a full scan reads: all rows, conditions, and the columns that nothing but these read.
+/// The input of a full scan: all rows, the conditions, and the columns that only the conditions read.
 struct scan_source {
   relation rows;
   std::vector<expr_ptr> conditions;
@@ -27,21 +27,21 @@ struct scan_source {
 
 struct pipeline_stage {
   plan_node* node = nullptr;
-  // Of a join:
-  relation built;                    ///< the rows of the other side
-  std::unique_ptr<key_table> table;  ///< their keys
-  grouped_rows lists;                ///< the rows of each key; empty where each key has one
+  // The following fields are for joins.
+  relation built;                    ///< rows of the build side
+  std::unique_ptr<key_table> table;  ///< keys of `built`
+  grouped_rows lists;                ///< rows of each key; empty if keys are unique
   std::unique_ptr<memory_claim> claim;
 };
 
 struct scan_pipeline {
   scan_node* scan = nullptr;
   scan_source source;
-  std::vector<pipeline_stage> stages;  ///< from the scan up
+  std::vector<pipeline_stage> stages;  ///< bottom-up from the scan
 
   [[nodiscard]] std::size_t blocks() const;
   [[nodiscard]] bool has_join() const;
-  /// For each block, the scan's and those of the stages; times without those of other stages.
+  /// Returns, per block, the statistics of the scan and of the stages. Times exclude other stages.
   [[nodiscard]] std::vector<std::vector<node_statistics>> statistics_of_blocks() const;
   void add_statistics(const std::vector<std::vector<node_statistics>>& told) const;
 };

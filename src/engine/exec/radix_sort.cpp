@@ -1,6 +1,6 @@
-// radix_sort.cpp - a radix sort by the first 32 bits in which words differ, with row numbers of 32 bits: half the
-// memory of whole words and half the passes. Rows that are still equal come together; few words that differ further
-// down are the rule, and runs of them are sorted each by itself.
+// radix_sort.cpp - radix sort by the 32 most significant bits in which words differ, with 32-bit row numbers. It takes
+// half the memory of whole words and half the passes. Rows with equal prefixes are adjacent then. Usually few words
+// differ in lower bits; each such run is sorted separately.
 #include "engine/exec/radix_sort.hpp"
 
 #include <algorithm>
@@ -56,10 +56,10 @@ word_extent extent_of(std::span<const std::uint64_t> words) {
   return out;
 }
 
-// Rows whose prefixes are equal, in their order so far.
+// Sorts rows with equal prefixes; the sort is stable.
 void sort_run(std::span<const std::uint64_t> words, std::span<std::uint32_t> rows) {
   const auto is_first = [&](std::uint32_t row) { return words[row] == words[rows[0]]; };
-  if (std::all_of(rows.begin(), rows.end(), is_first)) return;  // few different words
+  if (std::all_of(rows.begin(), rows.end(), is_first)) return;  // few distinct words
   constexpr std::size_t worth_radix = std::size_t{1} << 12;
   if (rows.size() < worth_radix) {
     std::sort(rows.begin(), rows.end(),
@@ -74,7 +74,7 @@ void sort_run(std::span<const std::uint64_t> words, std::span<std::uint32_t> row
   std::copy_n(run_rows.first.get(), rows.size(), rows.begin());
 }
 
-// A run belongs to the piece that it begins in.
+// A run belongs to the piece in which it starts.
 void sort_runs(std::span<const std::uint64_t> words, std::span<const std::uint32_t> prefixes,
                std::span<std::uint32_t> rows) {
   const auto run_end = [&](std::size_t i, std::size_t limit) {

@@ -1,4 +1,4 @@
-// radix_sort.hpp - rows in the order of their words.
+// radix_sort.hpp - sorts rows by their words.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,8 @@
 
 namespace espalier::engine {
 
-/// Row numbers, of which there are fewer than 2^32, in ascending order of the words; equal words stay in their order.
-/// `starts`, if there are any, has room for all: all but its first are set, to 1 where a word is another one than that
-/// before it.
+/// Returns row numbers in ascending order of the words; the sort is stable. There are fewer than 2^32 rows. `starts` is
+/// empty or has one element per row: each element but the first is set to 1 if its word differs from the preceding one.
 [[nodiscard]] std::vector<std::int64_t> rows_in_word_order(std::span<const std::uint64_t> words,
                                                            std::span<std::uint8_t> starts = {});
 

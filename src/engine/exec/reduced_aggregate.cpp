@@ -1,6 +1,6 @@
-// reduced_aggregate.cpp - a join with an aggregation that has the join's keys as its groups: correlated subqueries
-// become such joins. Where few rows ask, only the groups that they ask for are made: the aggregation's input first
-// passes a semi join with the rows of the other side.
+// reduced_aggregate.cpp - joins with an aggregation that is grouped by the join keys, which correlated subqueries
+// become. If the other side has few rows, only the groups of their keys are computed: the input of the aggregation is
+// filtered by a semi join with the other side first.
 #include <arrow/chunked_array.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace espalier::engine {
 namespace {
 
-constexpr double worth_reducing = 8;  // rows of the aggregation's input for each row that asks
+constexpr double worth_reducing = 8;  // input rows of the aggregation per row of the other side
 
-// What the input of the aggregation has for the output of that id; none where it is not one of the keys.
+// Returns the group key behind the output with that id, or null if it is not a key.
 expr_ptr group_key(const aggregate_node& n, const expr& output) {
   if (output.kind != op::column) return nullptr;
   for (std::size_t i = 0; i < n.keys.size(); ++i) {

@@ -27,7 +27,7 @@ const typename Columns::value_type& column_of(const std::vector<column_id>& ids,
   return columns[static_cast<std::size_t>(found - ids.begin())];
 }
 
-// NULL where there is no row.
+// The number is NULL for null_row.
 std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows) {
   const auto n = static_cast<std::int64_t>(rows.size());
   auto data = std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t*>(rows.data()), n * 8);
@@ -43,7 +43,8 @@ std::shared_ptr<arrow::Array> row_numbers(std::span<const std::int64_t> rows) {
   return std::make_shared<arrow::Int64Array>(n, std::move(data), std::move(valid), nulls);
 }
 
-// Values at these places, in as many arrays as their text needs. `gather` answers null for too many places.
+// Gathers the values at these positions into as many arrays as their text needs. `gather` returns null for too many
+// positions.
 template <class Place, class Gather>
 void append_gathered(std::span<const Place> places, const Gather& gather, arrow::ArrayVector& out) {
   if (auto values = gather(places)) {
@@ -61,7 +62,7 @@ std::shared_ptr<arrow::ChunkedArray> joined_arrays(std::vector<arrow::ArrayVecto
   return std::make_shared<arrow::ChunkedArray>(std::move(all), type);
 }
 
-// Rows of many chunks, each where it is. One more chunk has the NULL of rows that are null_row.
+// Gathers rows of many chunks without concatenating them. An additional chunk holds the NULL for null_row.
 std::shared_ptr<arrow::ChunkedArray> gathered_rows(const arrow::ChunkedArray& column,
                                                    std::span<const std::int64_t> rows, bool with_nulls) {
   std::vector<std::int64_t> starts;
@@ -103,7 +104,8 @@ std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::Ch
   if ((is_text && with_nulls) || ((few || long_text) && column->num_chunks() > 1)) {
     return gathered_rows(*column, rows, with_nulls);
   }
-  // Pieces in parallel; a chunked column is joined first, since Arrow's take of many chunks is slow.
+  // Pieces are gathered in parallel. A chunked column is concatenated first, since Arrow's take is slow for many
+  // chunks.
   const auto values = flat(column);
   std::vector<arrow::ArrayVector> pieces(batch_count(static_cast<std::int64_t>(rows.size())));
   const auto options = arrow::compute::TakeOptions::NoBoundsCheck();
@@ -119,7 +121,7 @@ std::shared_ptr<arrow::ChunkedArray> take_column(const std::shared_ptr<arrow::Ch
   return joined_arrays(std::move(pieces), values->type());
 }
 
-// All rows as they are: sorted ones, and those of a join in which each meets one.
+// Returns whether `rows` is the identity, as for sorted input and for a join in which each row has one match.
 bool is_every_row(const relation& from, std::span<const std::int64_t> rows) {
   if (static_cast<std::int64_t>(rows.size()) != from.rows) return false;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -22,7 +22,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr column_id live_column = 0;  // ids of statements begin with 1
+constexpr column_id live_column = 0;  // column ids of a statement start at 1
 
 std::shared_ptr<arrow::ChunkedArray> row_id_column(const std::vector<std::uint64_t>& rows) {
   arrow::Int64Builder builder;
@@ -74,7 +74,7 @@ relation executor::fetched(scan_node& n, const std::vector<std::uint64_t>& rows)
   return fetched_columns(n, all, rows);
 }
 
-// Rows of ranges of one index, with the columns that are handed on or that conditions beyond the ranges read.
+// Returns the rows of ranges of one index, with the columns that are output or that conditions outside the ranges read.
 relation executor::found_rows(scan_node& n, const range_batch& ranges, const row_options& options) {
   const auto& index = *n.ranges[0].index;
   if (!n.index_only) return wanted_columns(n, index.rows(ranges, options).rows);
@@ -86,7 +86,7 @@ relation executor::found_rows(scan_node& n, const range_batch& ranges, const row
   for (std::size_t i = 0; i < n.columns.size(); ++i) {
     const auto& columns = index.spec().columns;
     const auto at = std::find(columns.begin(), columns.end(), n.columns[i]);
-    if (at == columns.end()) continue;  // read by conditions that the range answers, and by nobody else
+    if (at == columns.end()) continue;  // read only by conditions that the range answers
     out.add(n.outputs[i].id, chunked(keys[static_cast<std::size_t>(at - columns.begin())]));
   }
   n.statistics.bytes += bytes_of(out);
@@ -141,12 +141,12 @@ relation executor::index_scan(scan_node& n) {
   return values_.filter(n.residual, wanted_columns(n, rows), dropped);
 }
 
-// Rows in index order until enough of them pass the conditions; each step looks at more than the last.
+// Reads rows in index order until enough of them pass the conditions; each step reads more rows than the last.
 relation executor::ordered_scan(scan_node& n) {
   const auto& range = n.ranges.at(0);
   const auto ranges = range.index->ranges(shape_of(range, values_));
   const auto dropped = read_for_conditions(n);
-  const std::uint64_t all = range.index->rows_indexed() + 1;  // more than there are
+  const std::uint64_t all = range.index->rows_indexed() + 1;  // more than all rows
   const std::uint64_t wanted = std::min(n.limit, all);
   std::uint64_t ask = n.residual.empty() ? wanted : std::min(all, std::max<std::uint64_t>(wanted * 4, 1024));
   while (true) {

@@ -1,5 +1,5 @@
-// selection_vector.cpp - conditions often let through every second row or so, which no branch predictor guesses: rows
-// are taken from words of 64 bits of the mask, and the only branch is at the end of each word.
+// selection_vector.cpp - rows are extracted from the mask in words of 64 bits, with a branch per word only. Conditions
+// often select about every second row, which a branch predictor cannot predict.
 #include "engine/exec/selection_vector.hpp"
 
 #include <arrow/array.h>
@@ -11,7 +11,7 @@
 namespace espalier::engine {
 namespace {
 
-// Bits [begin, begin + count) of a bitmap, count <= 64; a bitmap that is not there has all bits set.
+// Returns bits [begin, begin + count) of a bitmap, count <= 64. A null bitmap has all bits set.
 std::uint64_t mask_word(const std::uint8_t* bitmap, std::int64_t begin, std::int64_t count) {
   const std::uint64_t wanted = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   if (bitmap == nullptr) return wanted;

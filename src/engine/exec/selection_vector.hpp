@@ -1,4 +1,4 @@
-// selection_vector.hpp - which rows of a batch a condition lets through.
+// selection_vector.hpp - the rows of a batch that satisfy a condition.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -12,7 +12,7 @@ namespace espalier::engine {
 /// Row numbers, ascending.
 class selection_vector {
  public:
-  /// Rows where the mask is true, which are not those where it is NULL.
+  /// Selects the rows for which the mask is true; NULL is not true.
   explicit selection_vector(const arrow::BooleanArray& mask);
 
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -11,7 +11,7 @@
 namespace espalier::engine {
 namespace {
 
-// Below 0 where row a comes first by this column, above where b does.
+// Returns a negative value if row a precedes row b by this column, a positive one if it follows.
 int compared(const sort_column& key, std::size_t a, std::size_t b) {
   const bool a_null = key.codes.is_null(a);
   const bool b_null = key.codes.is_null(b);
@@ -24,7 +24,7 @@ int compared(const sort_column& key, std::size_t a, std::size_t b) {
   return key.codes.words[a] < key.codes.words[b] ? -sign : sign;
 }
 
-// By comparing rows, where words do not say it all or few rows are wanted.
+// Sorts by comparing rows, if the words do not determine the order or few rows are needed.
 std::vector<std::int64_t> sorted_by_comparing(const std::vector<sort_column>& keys, std::size_t rows,
                                               std::size_t wanted) {
   std::vector<std::int64_t> order(rows);
@@ -47,7 +47,7 @@ std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std:
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(limit, rows));
   constexpr std::size_t worth_packing = 64;
   const bool numbered = rows >= worth_packing && rows <= std::numeric_limits<std::uint32_t>::max();
-  constexpr std::size_t few_wanted = 64;  // of which choosing them is faster
+  constexpr std::size_t few_wanted = 64;  // below this limit, a selection is faster
   if (!numbered || wanted < rows / few_wanted) return sorted_by_comparing(keys, rows, wanted);
   std::vector<const sort_key_column*> columns;
   std::vector<key_direction> directions;

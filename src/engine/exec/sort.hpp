@@ -1,4 +1,4 @@
-// sort.hpp - rows in order of codes.
+// sort.hpp - sorts rows by normalized keys.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct sort_column {
   bool nulls_first = false;
 };
 
-/// Row numbers in order, the first `limit` of them. Rows that are equal in all keys stay in their order.
+/// Returns the first `limit` row numbers in order. The sort is stable.
 [[nodiscard]] std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std::size_t rows,
                                                     std::uint64_t limit);
 

@@ -1,4 +1,4 @@
-// sql_arrow_status.hpp - errors of Arrow as errors of a statement.
+// sql_arrow_status.hpp - converts Arrow errors to statement errors.
 #pragma once
 
 #include <arrow/result.h>
@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// Throws `located_error` with what Arrow says, as a sentence; `text_overflow` where text is too long for its array.
+/// Throws `located_error` with Arrow's message as a sentence, or `text_overflow` if text does not fit its array.
 [[noreturn]] void fail(const arrow::Status& status, int position);
 
 inline void check(const arrow::Status& status, int position = -1) {

@@ -1,5 +1,5 @@
-// stream.cpp - rows in pieces. A join may have far more pairs than rows come out of the operators above it; an
-// operator that can work on a piece at a time never has all of them in memory.
+// stream.cpp - streams rows in pieces. A join may have far more pairs than the operators above it return, so an
+// operator that can work on one piece at a time never has all of them in memory.
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 
@@ -34,7 +34,7 @@ void executor::stream(plan_node& n, const row_sink& take) {
     return;
   }
   const auto start = clock::now();
-  double above = 0;  // time that is not of this node and those below it
+  double above = 0;  // time spent in the operators above
   auto& told = n.statistics;
   told.ran = true;
   const row_sink hand_on = [&](relation piece) {

@@ -1,4 +1,4 @@
-// string_dictionary.hpp - different texts, numbered in the order in which they come.
+// string_dictionary.hpp - numbers distinct texts by first occurrence.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace espalier::engine {
 
-/// Views of texts that others own. Open addressing; a slot has some bits of the hash, so that texts are rarely compared
-/// in vain.
+/// Stores views of texts that it does not own. Open addressing; a slot stores some bits of the hash, so that different
+/// texts are rarely compared.
 class string_dictionary {
  public:
   static constexpr std::uint32_t missing = std::numeric_limits<std::uint32_t>::max();

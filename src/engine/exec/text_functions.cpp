@@ -1,4 +1,5 @@
-// Functions of texts that Arrow has in part or not at all. Patterns, separators and counts are constants.
+// text_functions.cpp - text functions that Arrow implements partly or not at all. Patterns, separators and counts are
+// constants.
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/builder.h>
@@ -41,13 +42,13 @@ std::optional<std::int64_t> constant_number(const expr& e, const std::vector<arr
 
 arrow::Datum null_of(const expr& e) { return arrow::MakeNullScalar(arrow_type(e.type)); }
 
-// Texts are made outside of Arrow's pool, so a large one is asked for before it is made.
+// Texts are built outside of Arrow's pool, so memory for a large one is claimed before it is built.
 void require_text_memory(std::size_t bytes) {
   constexpr std::size_t large = std::size_t{1} << 16;
   if (bytes >= large) require_memory(bytes);
 }
 
-// In Arrow's pool, which counts it as long as it lives.
+// The text is allocated from Arrow's pool, which accounts for it.
 arrow::Datum text_scalar(const std::string& text) {
   const memory_claim claim(text.size());
   std::shared_ptr<arrow::Buffer> bytes = value_of(arrow::AllocateBuffer(std::ssize(text)));
@@ -55,13 +56,13 @@ arrow::Datum text_scalar(const std::string& text) {
   return arrow::Datum(std::make_shared<arrow::StringScalar>(std::move(bytes)));
 }
 
-// A builder's memory is Arrow's, and a batch of texts that grow may be much larger than what it is made of.
+// A builder's memory is from Arrow's pool, and a batch of growing texts may be much larger than its input.
 void check_memory_of_rows(std::int64_t row) {
   constexpr std::int64_t rows_between_checks = 256;
   if (row % rows_between_checks == 0) require_memory(0);
 }
 
-// A text for each text, by `change`, which gives nothing for NULL.
+// Maps each text by `change`; NULL is mapped to NULL.
 template <class Change>
 arrow::Datum each_text(const expr& e, const arrow::Datum& texts, const Change& change) {
   if (texts.is_scalar()) {
@@ -79,14 +80,14 @@ arrow::Datum each_text(const expr& e, const arrow::Datum& texts, const Change& c
   return value_of(builder.Finish());
 }
 
-// Characters are counted from their first bytes.
+// Characters are counted by their first bytes.
 bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
 std::int64_t character_count(std::string_view text) {
   return std::count_if(text.begin(), text.end(), starts_character);
 }
 
-// The byte at which character `n` begins, from 0.
+// Returns the byte offset of character `n`, counted from 0.
 std::size_t character_start(std::string_view text, std::int64_t n) {
   std::size_t at = 0;
   for (; at < text.size(); ++at) {
@@ -95,7 +96,7 @@ std::size_t character_start(std::string_view text, std::int64_t n) {
   return at;
 }
 
-// left(s, n): a negative n is all but so many at the end; right(s, n) the mirror image.
+// left(s, n): a negative n omits the last |n| characters. right(s, n) is the mirror image.
 arrow::Datum one_end(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   if (!n) return null_of(e);
@@ -108,7 +109,7 @@ arrow::Datum one_end(const expr& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-// Part n of the text, from 1; a negative n counts from the end.
+// Returns part n of the text, counted from 1; a negative n counts from the end.
 arrow::Datum split_part(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto separator = constant_text(e, args, 1);
   const auto n = constant_number(e, args, 2);
@@ -130,7 +131,7 @@ arrow::Datum split_part(const expr& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-// lpad(s, n [, fill]) and rpad: to n characters, cut where there are more.
+// lpad(s, n [, fill]) and rpad extend or truncate the text to n characters.
 arrow::Datum padded(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto n = constant_number(e, args, 1);
   const auto fill = args.size() == 3 ? constant_text(e, args, 2) : std::optional<std::string>(" ");
@@ -169,7 +170,7 @@ arrow::Datum repeated(const expr& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-// Where the other text begins, in characters from 1; 0: nowhere.
+// Returns the position of the other text in characters from 1, or 0 if it does not occur.
 arrow::Datum position_of(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto wanted = constant_text(e, args, 1);
   if (!wanted) return null_of(e);
@@ -190,7 +191,7 @@ arrow::Datum position_of(const expr& e, const std::vector<arrow::Datum>& args) {
   return value_of(builder.Finish());
 }
 
-// An argument as one text for each row; nothing for NULL.
+// A text argument by row, without a value for NULL.
 class text_argument {
  public:
   explicit text_argument(const arrow::Datum& value) {
@@ -214,7 +215,7 @@ class text_argument {
   std::shared_ptr<arrow::Array> array_;
 };
 
-// concat takes NULLs as empty, concat_ws leaves them out and is NULL where its separator is.
+// concat treats NULLs as empty. concat_ws omits them and is NULL if its separator is.
 std::optional<std::string> concatenated_row(const std::vector<text_argument>& parts, bool separated, std::int64_t row,
                                             int position) {
   const auto separator = separated ? parts[0].at(row) : std::optional<std::string_view>("");
@@ -298,7 +299,7 @@ arrow::Datum regex_replaced(const expr& e, const std::vector<arrow::Datum>& args
                       fmt::format("The flag '{}' of regexp_replace is not supported; g and i are.", flag));
     }
   }
-  // Arrow's kernel does not look whether 32 bits suffice for its offsets.
+  // Arrow's kernel does not check whether its 32-bit offsets overflow.
   const compute::MatchSubstringOptions wanted(*pattern);
   const auto found =
       call_kernel("sum", {call_kernel("count_substring_regex", {args[0]}, e.position, &wanted)}, e.position);
@@ -316,7 +317,7 @@ arrow::Datum regex_replaced(const expr& e, const std::vector<arrow::Datum>& args
   return call_kernel("replace_substring_regex", {args[0]}, e.position, &options);
 }
 
-// The first n characters, as CAST to varchar(n) has it. char(n) has no trailing spaces here.
+// Truncates to n characters, as a CAST to varchar(n) does. char(n) has no trailing spaces here.
 arrow::Datum cut(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool blanks = e.name == "cut_char";
   return each_text(e, args[0], [&](std::string_view text) {
@@ -326,7 +327,7 @@ arrow::Datum cut(const expr& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-// As INSERT and UPDATE store it: longer texts are refused, unless all that is too much is spaces.
+// INSERT and UPDATE refuse longer texts unless all excess characters are spaces.
 arrow::Datum fitted(const expr& e, const std::vector<arrow::Datum>& args) {
   const bool blanks = e.name == "fit_char";
   return each_text(e, args[0], [&](std::string_view text) {
@@ -342,12 +343,12 @@ arrow::Datum fitted(const expr& e, const std::vector<arrow::Datum>& args) {
   });
 }
 
-// For a column of type numeric without digits: what its type would round is refused.
+// A column of type numeric without a precision refuses values that its type would round.
 arrow::Datum exact_numeric(const expr& e, const std::vector<arrow::Datum>& args) {
   const auto& from = e.args[0]->type;
   const auto out = cast(args[0], from, e.type, e.position);
   const auto same = compare(op::equal, cast(out, e.type, from, e.position), args[0], from, e.position);
-  const auto all = same.is_scalar() ? same : call_kernel("all", {same}, e.position);  // NULL of no values
+  const auto all = same.is_scalar() ? same : call_kernel("all", {same}, e.position);  // NULL if there are no values
   const auto& answer = all.scalar_as<arrow::BooleanScalar>();
   if (answer.is_valid && !answer.value) {
     throw_sql_error(

@@ -15,7 +15,7 @@
 namespace espalier::engine {
 namespace {
 
-// Texts by row, which are views of the column.
+// Returns views of the column's texts by row.
 std::vector<std::string_view> views_of(const arrow::ChunkedArray& column) {
   std::vector<std::string_view> out(static_cast<std::size_t>(column.length()));
   for_each_batch(column.length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
@@ -74,7 +74,7 @@ std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
   const auto views = views_of(column);
   text_sorter(views, false).sort(order, starts);
   const auto n = static_cast<std::int64_t>(order.size());
-  std::vector<std::uint64_t> before(batch_count(n) + 1);  // different texts up to a batch
+  std::vector<std::uint64_t> before(batch_count(n) + 1);  // number of distinct texts before each batch
   for_each_batch(n, [&](std::size_t i, std::int64_t begin, std::int64_t count) {
     before[i + 1] = static_cast<std::uint64_t>(std::count(starts.begin() + begin, starts.begin() + begin + count, 1));
   });
@@ -90,10 +90,10 @@ std::vector<std::uint64_t> ranks_of_texts(const arrow::ChunkedArray& column) {
   return out;
 }
 
-// The share of texts met once among some rows is how likely the next row has one that was not met at all. Measured with
-// 2^22 rows, a hash table is faster up to about 10,000 different texts, however long they are.
+// The share of texts that occur once in a sample estimates the probability that the next row has a new text. Measured
+// with 2^22 rows, a hash table is faster up to about 10,000 distinct texts of any length.
 bool has_few_texts(const arrow::ChunkedArray& column) {
-  const std::int64_t step = std::max<std::int64_t>(16, column.length() >> 14) | 1;  // rows often alternate
+  const std::int64_t step = std::max<std::int64_t>(16, column.length() >> 14) | 1;  // odd: rows often alternate
   string_dictionary met;
   std::vector<std::uint32_t> times;
   std::size_t looked_at = 0;

@@ -22,7 +22,7 @@ std::int64_t scalar_bytes(const arrow::Scalar& value) {
   return static_cast<std::int64_t>(static_cast<const arrow::StringScalar&>(value).view().size());
 }
 
-// Kernels write offsets without a look at how far they go: one that wrapped is below the one before it.
+// Kernels write offsets without an overflow check; a wrapped offset is less than the preceding one.
 bool offsets_wrapped(const arrow::StringArray& texts) {
   const std::int32_t* const offsets = texts.raw_value_offsets();
   bool decreases = texts.length() > 0 && offsets[0] < 0;
@@ -100,14 +100,14 @@ std::vector<std::shared_ptr<arrow::ChunkedArray>> fitting_columns(const std::sha
 }
 
 std::int64_t most_text_of_a_batch() {
-  constexpr std::int64_t most = std::int64_t{1} << 28;  // several threads have a batch each
+  constexpr std::int64_t most = std::int64_t{1} << 28;  // several threads have one batch each
   return std::min(most, most_text_bytes());
 }
 
 struct chunk_builder::parts {
   std::shared_ptr<arrow::DataType> type;
   std::unique_ptr<arrow::ArrayBuilder> builder;
-  std::int64_t bytes = 0;  ///< of text, in the chunk that is being made
+  std::int64_t bytes = 0;  ///< bytes of text in the current chunk
   arrow::ArrayVector chunks;
 };
 

@@ -16,22 +16,22 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t most_characters = 16;                           // of a word
-constexpr std::size_t worth_a_level = 24;                             // fewer rows are compared
-constexpr std::size_t worth_sorting_by_radix = std::size_t{1} << 12;  // fewer words are compared
-constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;         // that one thread looks through for runs
-constexpr unsigned most_levels = 64;  // each is a call within a call, so that deeper texts are compared
+constexpr std::size_t most_characters = 16;                           // per word
+constexpr std::size_t worth_a_level = 24;                             // fewer rows are sorted by comparisons
+constexpr std::size_t worth_sorting_by_radix = std::size_t{1} << 12;  // fewer words are sorted by comparisons
+constexpr std::size_t rows_of_a_piece = std::size_t{1} << 14;         // rows per thread when searching for runs
+constexpr unsigned most_levels = 64;  // recursion limit; longer common prefixes are compared
 
 struct text_run {
   std::size_t begin, end;
 };
 
-// Runs of rows with equal words, more than one each, for which `goes_on` says that they are not in order yet.
+// Finds runs of several rows with equal words that `goes_on` reports as not fully ordered.
 template <class GoesOn>
 void collect_runs(std::span<const std::uint8_t> starts, std::size_t begin, std::size_t end, const GoesOn& goes_on,
                   std::vector<text_run>& out) {
   std::size_t first = begin;
-  while (first < end && starts[first] == 0) ++first;  // of a run that begins before
+  while (first < end && starts[first] == 0) ++first;  // skips a run that starts in the preceding piece
   while (first < end) {
     std::size_t last = first + 1;
     while (last < starts.size() && starts[last] == 0) ++last;
@@ -42,12 +42,12 @@ void collect_runs(std::span<const std::uint8_t> starts, std::size_t begin, std::
 
 }  // namespace
 
-// How the characters from `depth` on become words.
+// The encoding of the characters from `depth` on.
 struct text_sorter::level {
   std::size_t depth = 0;
-  std::size_t characters = 0;  // 0: all texts end here
-  unsigned bits = 0;           // of a character
-  bool ends_all = false;       // no text goes on behind these characters
+  std::size_t characters = 0;  // 0 if all texts end here
+  unsigned bits = 0;           // bits per character
+  bool ends_all = false;       // no text extends beyond these characters
   std::uint64_t flip = 0;
   std::array<std::uint16_t, 256> codes{};
 
@@ -56,7 +56,7 @@ struct text_sorter::level {
     const char* const bytes = text.data() + depth;
     std::uint64_t out = 0;
     for (std::size_t i = 0; i < held; ++i) out = out << bits | codes[static_cast<unsigned char>(bytes[i])];
-    return (out << (bits * (characters - held) % 64)) ^ flip;  // by 64 bits only where `out` is 0
+    return (out << (bits * (characters - held) % 64)) ^ flip;  // the shift is 64 bits only if `out` is 0
   }
   [[nodiscard]] bool holds_an_end(std::uint64_t word) const {
     return ((word ^ flip) & ((std::uint64_t{1} << bits) - 1)) == 0;
@@ -69,8 +69,8 @@ void text_sorter::sort(std::span<std::int64_t> rows, std::span<std::uint8_t> sta
   sort_from(rows, starts, 0, most_levels);
 }
 
-// Texts of rows that were sorted lie far apart, and are asked for some rows before they are needed. Where rows lie side
-// by side, as at first, the hardware does that.
+// The texts of sorted rows are scattered in memory, so they are prefetched some rows ahead. In the initial order rows
+// are adjacent, and the hardware prefetches them.
 void text_sorter::prefetch(std::span<const std::int64_t> rows, std::size_t i, std::size_t depth) const {
   constexpr int view_ahead = 32, text_ahead = 16;
   if (i + view_ahead >= rows.size() || rows[i + view_ahead] - rows[i] < std::int64_t{2 * view_ahead}) return;
@@ -78,7 +78,7 @@ void text_sorter::prefetch(std::span<const std::int64_t> rows, std::size_t i, st
   __builtin_prefetch(text(rows[i + text_ahead]).data() + depth);
 }
 
-// The first of `starts` is set by whoever found these rows.
+// The caller sets the first element of `starts`.
 void text_sorter::sort_from(std::span<std::int64_t> rows, std::span<std::uint8_t> starts, std::size_t depth,
                             unsigned levels) const {
   const bool numbered = rows.size() <= std::numeric_limits<std::uint32_t>::max();
@@ -138,7 +138,7 @@ void text_sorter::sort_many(const level& at, std::span<std::int64_t> rows, std::
     }
   });
   auto order = rows_in_word_order(words, starts);
-  // All runs are known before any is sorted: from then on `starts` changes within them.
+  // All runs are found before any of them is sorted, since sorting changes `starts` within the runs.
   std::vector<std::vector<text_run>> runs(at.ends_all ? 0 : (n + rows_of_a_piece - 1) / rows_of_a_piece);
   parallel_for(runs.size(), [&](std::size_t i) {
     const auto goes_on = [&](std::size_t k) { return !at.holds_an_end(words[static_cast<std::size_t>(order[k])]); };
@@ -192,7 +192,7 @@ text_sorter::level text_sorter::level_of(std::span<const std::int64_t> rows, std
   return out;
 }
 
-// Up to where these texts are equal.
+// Returns the length of the common prefix of these texts.
 std::size_t text_sorter::common_depth(std::span<const std::int64_t> rows, std::size_t depth) const {
   const auto first = text(rows[0]);
   std::atomic<std::size_t> shared{first.size()};

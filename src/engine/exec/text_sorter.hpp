@@ -1,12 +1,11 @@
-// text_sorter.hpp - sorts rows by their texts, as many characters at once as one word can tell apart.
+// text_sorter.hpp - sorts rows by their texts, with as many characters at once as one word can distinguish.
 //
-// 1. A level works on rows whose texts are equal up to a depth, and so at least that long. It skips what all have in
-//    common behind it, writes the next characters of each text into a word, and sorts by the words.
-// 2. A character takes as many bits as the different bytes there need, and the end of a text is one more code below
-//    them all. So words are in the order of the texts, whatever bytes these have (NUL, too), and equal words that hold
-//    an end are equal texts.
-// 3. Rows with equal words without an end are the next level. They are in their order in the table, as all rows that
-//    are equal so far.
+// 1. A level processes rows whose texts are equal up to a depth and at least that long. It skips their further common
+//    prefix, packs the next characters of each text into a word, and sorts by the words.
+// 2. A character takes as many bits as the distinct bytes at these positions need, and the end of a text is an
+//    additional code below all of them. Words therefore order the texts, whatever their bytes (including NUL), and
+//    equal words that contain an end are equal texts.
+// 3. Rows with equal words without an end form the next level. The sort is stable.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +17,10 @@ namespace espalier::engine {
 
 class text_sorter {
  public:
-  /// `texts` by row number.
+  /// `texts` is indexed by row number.
   text_sorter(std::span<const std::string_view> texts, bool descending) : texts_(texts), descending_(descending) {}
 
-  /// Puts rows, which ascend, in order. Afterwards `starts` is 1 where a text is another one than that before it.
+  /// Sorts rows, which are ascending. Afterwards `starts` is 1 where a text differs from the preceding one.
   void sort(std::span<std::int64_t> rows, std::span<std::uint8_t> starts) const;
 
  private:

@@ -1,5 +1,5 @@
-// Arithmetic of timestamps, which the binder has made of intervals (sql/interval.hpp): microseconds as integers, and
-// months by the calendar.
+// time_functions.cpp - timestamp arithmetic that the binder generates for intervals (sql/interval.hpp): microseconds as
+// integers, and months by the calendar.
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/compute/api_scalar.h>
@@ -26,7 +26,7 @@ arrow::Datum as_time(const arrow::Datum& micros, int position) {
   return value_of(arrow::compute::Cast(micros, arrow_type({type_id::timestamp})), position);
 }
 
-// The same day and time so many months on; the last day of the month where it has no such day.
+// Adds months and keeps the day and time, or uses the last day of a shorter month.
 std::int64_t months_later(std::int64_t micros, std::int64_t months, int position) {
   using namespace std::chrono;
   constexpr std::int64_t farthest_day = 11'000'000, farthest_month = 12 * 30'000;  // years of std::chrono have 16 bits
@@ -45,7 +45,7 @@ std::int64_t months_later(std::int64_t micros, std::int64_t months, int position
   return micros + (moved - day).count() * std::int64_t{86'400'000'000};
 }
 
-// body(micros) for every timestamp that is not NULL.
+// Calls body(micros) for every timestamp that is not NULL.
 template <class Body>
 arrow::Datum each_time(const arrow::Datum& times, const Body& body) {
   const auto one = times.is_scalar();

@@ -1,6 +1,5 @@
-// top_k.cpp - batches of rows at the same time, each with a heap of the first words it has met. The last word of a
-// full heap bounds what all batches still have to look at, so that nearly all blocks of rows are passed over after one
-// comparison for each row.
+// top_k.cpp - batches of rows are processed in parallel, each with a heap of its first words. The last word of a full
+// heap is a bound for all batches, so that nearly all blocks of rows are skipped after one comparison per row.
 #include "engine/exec/top_k.hpp"
 
 #include <arrow/array.h>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t no_bound = ~std::uint64_t{0};
 
-/// Rows with greater words are not among the first ones, whichever batch they are in. It only falls.
+/// Rows with greater words are not in the result, in any batch. The bound only decreases.
 class shared_bound {
  public:
   [[nodiscard]] std::uint64_t get() const { return word_.load(std::memory_order_relaxed); }
@@ -37,7 +36,7 @@ struct candidate {
   std::int64_t row;
 };
 
-// May one of these values be within the bound? NaN, which no comparison finds beyond it, always may.
+// Returns whether one of these values may be within the bound. NaN always may, since no comparison excludes it.
 template <class Array>
 bool any_within(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t bound,
                 bool descending) {
@@ -54,7 +53,7 @@ bool any_within(const arrow::Array& chunk, std::int64_t begin, std::int64_t coun
   return within != 0;
 }
 
-// The same for all types; those of which words are no cheaper than comparisons always may.
+// The same for all types. Types whose words are as expensive as comparisons always return true.
 bool may_be_within(const arrow::Array& chunk, std::int64_t begin, std::int64_t count, std::uint64_t bound,
                    bool descending) {
   if (bound == no_bound) return true;
@@ -103,7 +102,7 @@ class batch_top {
     for (const auto& c : candidates_) {
       if (c.word <= bound) out.push_back(c.row);
     }
-    // A bound says that there are enough rows with values.
+    // A bound implies that there are enough rows with values.
     if (order_.nulls_first || bound == no_bound) out.insert(out.end(), nulls_.begin(), nulls_.end());
     std::sort(out.begin(), out.end());
   }
@@ -139,7 +138,7 @@ class batch_top {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
-  // Rows that were among the first ones when they came, and are not any more.
+  // Removes rows that were among the first ones when they were added and are not any more.
   void thin_out() {
     const std::uint64_t bound = shared_.get();
     std::erase_if(candidates_, [&](const candidate& c) { return c.word > bound; });
@@ -157,7 +156,7 @@ class batch_top {
   const top_order& order_;
   bool ties_go_by_row_;
   shared_bound& shared_;
-  std::vector<std::uint64_t> heap_;  // the last of the first words on top
+  std::vector<std::uint64_t> heap_;  // max-heap of the first words
   std::vector<candidate> candidates_;
   std::vector<std::int64_t> nulls_;
   std::size_t crowd_ = 1 << 14;

@@ -1,4 +1,4 @@
-// word_hash_map.hpp - different words, numbered in the order in which they come.
+// word_hash_map.hpp - numbers distinct words by first occurrence.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// Open addressing; word and number lie side by side, so that a search has one miss.
+/// Open addressing; word and number are adjacent, so that a lookup has one cache miss.
 class word_hash_map {
  public:
   static constexpr std::uint32_t missing = std::numeric_limits<std::uint32_t>::max();
@@ -17,7 +17,7 @@ class word_hash_map {
   explicit word_hash_map(std::size_t expected = 0)
       : slots_(std::bit_ceil(std::max<std::size_t>(expected, 32) * 2)), mask_(slots_.size() - 1) {}
 
-  /// All bits depend on all bits of the word.
+  /// Every bit of the hash depends on all bits of the word.
   [[nodiscard]] static std::uint64_t hash(std::uint64_t word) {
     word ^= word >> 32;
     word *= 0x9E3779B97F4A7C15ULL;

@@ -1,6 +1,5 @@
-// aggregate_tree.hpp - partial results over blocks of 64 elements, blocks of 64 blocks, and so on: any range of ranks
-// is put together from fewer than 128 parts a level, none of which reaches beyond the range. So nothing is ever
-// subtracted.
+// aggregate_tree.hpp - partial aggregates over blocks of 64 elements, blocks of 64 blocks, and so on. Any range of
+// ranks is combined from fewer than 128 parts per level, all of them inside the range, so no subtraction is needed.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +8,18 @@
 
 namespace espalier::engine {
 
-/// Node: a partial result; Node{} is that of nothing, and a += b puts two neighbours together.
+/// Node is a partial aggregate. Node{} is the aggregate of no elements, and a += b combines adjacent ones.
 template <class Node>
 class aggregate_tree {
  public:
   static constexpr std::size_t fan_out = 64;
 
-  /// leaves(from, to): the result over elements of one block. run(n, body): body(i) for each i in [0, n).
+  /// leaves(from, to) returns the aggregate over elements of one block. run(n, body) calls body(i) for each i in [0,
+  /// n).
   template <class Leaves, class Run>
   void build(std::size_t n, const Leaves& leaves, const Run& run) {
     std::vector<std::vector<Node>> levels;
-    for (std::size_t below = n; below >= fan_out || levels.empty();) {  // the last one has no whole block
+    for (std::size_t below = n; below >= fan_out || levels.empty();) {  // the last level has no complete block
       const std::size_t blocks = (below + fan_out - 1) / fan_out;
       std::vector<Node> level(blocks);
       run(blocks, [&](std::size_t b) {
@@ -44,7 +44,7 @@ class aggregate_tree {
     return left;
   }
 
-  /// Element i has changed.
+  /// Updates the tree after element i has changed.
   template <class Leaves>
   void update(std::size_t i, const Leaves& leaves) {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -69,13 +69,14 @@ class aggregate_tree {
     return total;
   }
 
-  /// What sticks out of whole blocks at both ends; [from, to) becomes the blocks in between.
+  /// Returns the aggregate of the elements outside of complete blocks at both ends; [from, to) becomes the blocks in
+  /// between.
   template <class Leaves>
   static Node parts(std::size_t& from, std::size_t& to, const Leaves& leaves) {
     const std::size_t first = (from + fan_out - 1) / fan_out;
     const std::size_t last = to / fan_out;
     Node total{};
-    if (first > last) {  // within one block
+    if (first > last) {  // the range is within one block
       total = leaves(from, to);
       from = to = 0;
       return total;

@@ -36,7 +36,7 @@ key_encoder::columns_of_rows data_of(const table_version& table, const index_spe
                   spec.name, column_names(table, spec), to_string(spec.kind)));
 }
 
-/// Does a static tree of these keys fit the GPU beside what is there, with room for answers?
+/// Returns whether a static tree of these keys fits the free GPU memory, with space for results.
 bool fits_device(const table_version& table, const key_encoder& encoder, const device& where) {
   const std::size_t word = encoder.form() == key_form::word32 ? 4 : 8;
   return where.kind() == device_kind::cpu || table.live_rows() * word * 5 / 4 < where.memory().free / 2;
@@ -103,7 +103,7 @@ ordered_keys read_keys(const table_version& table, const index_spec& spec,
 
 namespace {
 
-// Of keys and rows while they are ordered, which takes them twice.
+// Estimates the bytes of keys and rows while they are sorted, which needs two copies.
 std::size_t bytes_of_keys(const table_version& table, const index_spec& spec) {
   std::size_t bytes = static_cast<std::size_t>(table.live_rows()) * 2 * sizeof(std::uint64_t);
   for (const std::size_t c : spec.columns) {
@@ -151,7 +151,7 @@ built_core build_core(const table_version& table, const index_spec& spec, const 
   return out;
 }
 
-// To count it takes a look at every list of rows: once in a while.
+// Counting the memory visits every posting list, so it is done only after the row count has changed by 1/16.
 void count_memory(built_core& built) noexcept {
   if (!built.core->is_whole()) return;
   const auto rows = built.core->size();
@@ -161,7 +161,7 @@ void count_memory(built_core& built) noexcept {
     built.memory.set(built.core->bytes());
     built.counted_rows = rows;
   } catch (const std::exception&) {
-    // Without memory to count it by, the figure stays as it was.
+    // If there is not enough memory to count, the previous figure is kept.
   }
 }
 

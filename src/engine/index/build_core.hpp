@@ -1,4 +1,4 @@
-// build_core.hpp - from a table to an index: which kind, which keys, built.
+// build_core.hpp - builds an index from a table: chooses the kind, encodes the keys and builds the tree.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,26 @@ struct built_core {
   std::shared_ptr<const key_encoder> encoder;
   std::unique_ptr<table_index_impl> core;
   held_memory memory{};
-  std::uint64_t counted_rows = 0;  ///< when its memory was counted
+  std::uint64_t counted_rows = 0;  ///< row count when the memory was counted
 };
 
-/// Counts the memory of the core, if it may have changed much since that was done.
+/// Counts the memory of the core if it may have changed considerably since the last count.
 void count_memory(built_core& built) noexcept;
 
-/// `again`: the index was of the kind asked for and its keys have outgrown it; they become bytes then, not an error.
+/// `again` means that the index had the requested kind and its keys have outgrown it. Its keys become bytes then, which
+/// would otherwise be an error.
 [[nodiscard]] built_core build_core(const table_version& table, const index_spec& spec, const device& where, bool again,
                                     const index_progress& tell);
-/// An index of this kind from keys in order.
+/// Builds an index of this kind from sorted keys.
 [[nodiscard]] std::unique_ptr<table_index_impl> make_core(index_kind kind, ordered_keys keys, const device& where);
-/// All keys of the table in order. Throws `unique_violation`.
+/// Returns all keys of the table in order. Throws `unique_violation`.
 [[nodiscard]] ordered_keys read_keys(const table_version& table, const index_spec& spec,
                                      const std::shared_ptr<const key_encoder>& encoder, const device& where);
 
-/// Throws `error` where the table has no such columns.
+/// Throws `error` if the table does not have these columns.
 void check_spec(const table_version& table, const index_spec& spec);
 [[nodiscard]] unique_violation violation(const table_version& table, const index_spec& spec, std::uint64_t row);
-/// "(a, b)"
+/// Returns the names in the form "(a, b)".
 [[nodiscard]] std::string column_names(const table_version& table, const index_spec& spec);
 
 }  // namespace espalier::engine

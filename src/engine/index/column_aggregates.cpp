@@ -15,9 +15,9 @@ namespace espalier::engine {
 
 namespace {
 
-constexpr std::size_t gather_rows = std::size_t{1} << 20;  // at a time: what is gathered is there twice
+constexpr std::size_t gather_rows = std::size_t{1} << 20;  // rows per step, since gathered rows exist twice
 
-/// One array of answers.
+/// Builds one array of results.
 template <class Value, class Append>
 std::shared_ptr<arrow::Array> array_of(const std::vector<std::optional<Value>>& values,
                                        const std::shared_ptr<arrow::DataType>& type, const Append& append) {
@@ -39,10 +39,10 @@ auto append_as() {
   };
 }
 
-/// T: how the column is computed with; booleans are numbers 0 and 1, decimals 128-bit integers.
+/// T is the type of the computation: booleans are 0 and 1, decimals 128-bit integers.
 template <class T>
 class aggregates_of final : public column_aggregates {
-  // 2^64 sums of 64-bit integers fit 128 bits; those of decimals do not.
+  // 2^64 sums of 64-bit integers fit 128 bits; sums of decimals may not.
   static constexpr bool has_prefix_sums = std::is_same_v<sum_node<T>, int128>;
 
  public:
@@ -101,7 +101,7 @@ class aggregates_of final : public column_aggregates {
   }
 
  private:
-  /// Values of rows that are not in the tree yet.
+  /// The values of pending rows, which are not in the tree yet.
   struct pending {
     std::vector<T> values;
     std::vector<std::uint8_t> valid;
@@ -110,7 +110,7 @@ class aggregates_of final : public column_aggregates {
 
   [[nodiscard]] bool is_value(std::size_t i) const { return valid_.empty() || valid_[i] != 0; }
 
-  // NULLs and erased values are zero, so sums need not look at `valid_`.
+  // NULLs and erased values are stored as zero, so sums need not read `valid_`.
   [[nodiscard]] auto sum_leaves() const {
     return [this](std::size_t from, std::size_t to) {
       using partial = std::conditional_t<std::is_integral_v<T> && sizeof(T) <= 4, std::int64_t, sum_node<T>>;
@@ -142,7 +142,7 @@ class aggregates_of final : public column_aggregates {
     return n;
   }
 
-  /// one(range) for each range, in parallel where there are many.
+  /// Calls one(range) for each range, in parallel if there are many.
   template <class Value, class One>
   [[nodiscard]] std::vector<std::optional<Value>> each(std::span<const summed_range> ranges, const One& one) const {
     std::vector<std::optional<Value>> out(ranges.size());
@@ -185,7 +185,7 @@ class aggregates_of final : public column_aggregates {
     }
   }
 
-  /// Of floats whose parts of sums have lost something.
+  /// Sums floats exactly, for ranges whose partial sums are inexact.
   [[nodiscard]] double exactly_summed(const summed_range& r, const pending& beside) const {
     exact_float_sum total;
     for (std::size_t i = r.from; i < r.to; ++i) total.add(static_cast<double>(values_[i]));
@@ -225,9 +225,9 @@ class aggregates_of final : public column_aggregates {
 
   column_type type_;
   device host_;
-  std::vector<T> values_;                 // by rank
-  std::vector<std::uint8_t> valid_;       // empty: all are
-  aggregate_tree<std::uint64_t> counts_;  // of `valid_`
+  std::vector<T> values_;                 // indexed by rank
+  std::vector<std::uint8_t> valid_;       // empty if all values are valid
+  aggregate_tree<std::uint64_t> counts_;  // counts of `valid_`
   std::conditional_t<has_prefix_sums, prefix_sums, aggregate_tree<sum_node<T>>> sums_;
   aggregate_tree<extremes<T>> extremes_;
 };

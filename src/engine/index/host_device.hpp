@@ -1,4 +1,4 @@
-// host_device.hpp - where an index answers what it does not send to a GPU.
+// host_device.hpp - the CPU device on which an index answers the queries that it does not send to a GPU.
 #pragma once
 
 #include "espalier/device/device.hpp"
@@ -9,7 +9,7 @@ namespace espalier::engine {
   return where.kind() == device_kind::cpu ? where : device::cpu();
 }
 
-/// Batches of this many questions are worth a launch and two copies on a GPU; smaller ones the CPU answers sooner.
+/// The minimum batch size that is worth a kernel launch and two copies on a GPU; smaller batches are faster on the CPU.
 inline constexpr std::size_t device_batch = 4096;
 
 }  // namespace espalier::engine

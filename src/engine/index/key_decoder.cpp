@@ -1,4 +1,4 @@
-// Keys of rows back as the columns they were made of (key_encoder.hpp): what an index answers without the rows.
+// key_decoder.cpp - decodes keys to the columns that they were encoded from (key_encoder.hpp), for index-only scans.
 #include <arrow/array.h>
 #include <arrow/buffer.h>
 #include <arrow/builder.h>
@@ -18,14 +18,14 @@ namespace {
 
 constexpr const char* no_memory = "There is not enough memory for an answer";
 
-// What a field's codes have been read as, before they become an array.
+// The decoded values of a field, before they become an array.
 struct field_values {
   std::vector<std::uint64_t> words, high;
   std::vector<std::string> text;
   std::vector<std::uint8_t> valid;
 };
 
-// Words without NULL, which most are, straight into the array's memory.
+// Writes words without NULLs, which is the common case, directly into the memory of the array.
 template <class T>
 std::shared_ptr<arrow::Array> plain_numbers(const encoded_keys& keys, const key_field& field, bool composite) {
   const auto rows = static_cast<std::int64_t>(keys.size);
@@ -42,7 +42,7 @@ std::shared_ptr<arrow::Array> plain_numbers(const encoded_keys& keys, const key_
   return arrow::MakeArray(arrow::ArrayData::Make(arrow_type(field.type), rows, {nullptr, std::move(buffer)}));
 }
 
-// Null where the field has NULLs, or another form.
+// Returns null if the field has NULLs or another form.
 std::shared_ptr<arrow::Array> plain_array(const encoded_keys& keys, const key_field& field, bool composite) {
   if (keys.size == 0 || (composite ? field.has_null : !keys.nulls.empty())) return nullptr;
   switch (field.type.id) {
@@ -145,7 +145,7 @@ field_values words_of_field(const encoded_keys& keys, const key_field& field, bo
   return out;
 }
 
-// Reads the fields of one byte key from its front.
+// Reads the fields of one byte key from front to back.
 class byte_fields_reader {
  public:
   explicit byte_fields_reader(std::string_view key) : rest_(key) {}
@@ -173,7 +173,8 @@ class byte_fields_reader {
     rest_.remove_prefix(bytes);
     return out;
   }
-  // As byte_key.hpp writes strings that are not last: 01 before byte + 1, and 00 as the end.
+  // Reads a string that is not the last field, in the encoding of byte_key.hpp: bytes 00 and 01 are escaped as 01 and
+  // byte + 1, and 00 terminates it.
   std::string escaped() {
     std::string out;
     std::size_t at = 0;

@@ -32,12 +32,12 @@ frame frame_of(const key_column& column) {
   return f.low <= f.high ? f : frame{};
 }
 
-/// Widens fields until the word is full, so that rows to come fit as well; half of the new room is below the values.
+/// Widens fields until the word is full, so that later rows fit as well. Half of the added range is below the values.
 void share_out(std::vector<key_field>& fields, unsigned spare) {
   for (bool any = true; spare != 0 && any;) {
     any = false;
     for (std::size_t i = fields.size(); i-- != 0 && spare != 0;) {
-      if (fields[i].bits >= 8 * key_bytes(fields[i].type) + 1) continue;  // one more than the type: for NULL
+      if (fields[i].bits >= 8 * key_bytes(fields[i].type) + 1) continue;  // one bit more than the type, for NULL
       ++fields[i].bits;
       --spare;
       any = true;
@@ -78,7 +78,7 @@ unsigned total_bits(const std::vector<key_field>& fields) {
   return total;
 }
 
-/// A field for each column of a byte key.
+/// Returns a field for each column of a byte key.
 std::vector<key_field> byte_fields(const std::vector<column_type>& types, const key_encoder::columns_of_rows& rows) {
   std::vector<key_field> fields;
   for (std::size_t c = 0; c < types.size(); ++c)

@@ -1,4 +1,4 @@
-// key_ranges.cpp - ranges of values as ranges of encoded keys.
+// key_ranges.cpp - encodes ranges of values as ranges of keys.
 #include <arrow/array.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using mark = range_batch::mark;
 
-/// The values of a question, one for each range or one for all.
+/// The values of a query, one per range or a single one for all ranges.
 struct operand {
   key_column column;
   bool single = false;
@@ -77,7 +77,7 @@ class word_ranges {
     out_.hi_words.resize(values_.ranges);
     parallel_pieces(values_.ranges, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        out_.lo_words[i] = 1;  // empty, unless it is something
+        out_.lo_words[i] = 1;  // empty range by default
         out_.hi_words[i] = 0;
         std::uint64_t prefix = 0;
         if (equal(i, prefix)) limit(i, prefix);
@@ -111,7 +111,7 @@ class word_ranges {
   void emit(std::size_t i, std::uint64_t prefix, const key_field& f, std::uint64_t lo, std::uint64_t hi) {
     set(i, prefix | lo << f.shift, prefix | hi << f.shift, f);
   }
-  /// Whatever the fields below `f` are.
+  /// Sets the range to all values of the fields below `f`.
   void set(std::size_t i, std::uint64_t lo, std::uint64_t hi, const key_field& f) {
     out_.lo_words[i] = lo;
     out_.hi_words[i] = hi | ((std::uint64_t{1} << f.shift) - 1);
@@ -201,17 +201,17 @@ class byte_ranges {
     if (values_.lo.is_null(i)) return false;
     lo_ = prefix;
     append(lo_, values_.lo, i);
-    if (!is_last(values_.equal.size())) lo_.pop_back();  // the end of the string
+    if (!is_last(values_.equal.size())) lo_.pop_back();  // removes the terminator of the string
     return up_to_end_of(i, lo_);
   }
 
-  /// The key that lo_ is, and no other.
+  /// Limits the range to the key lo_.
   bool before_next(std::size_t, const std::string& key) {
     hi_ = key + '\0';
     return true;
   }
 
-  /// All that begin with `prefix`.
+  /// Limits the range to keys that begin with `prefix`.
   bool up_to_end_of(std::size_t i, const std::string& prefix) {
     if (const auto after = byte_key_after_prefix(prefix)) {
       hi_ = *after;
@@ -221,7 +221,7 @@ class byte_ranges {
     return true;
   }
 
-  /// To the first key behind all that have this value in the limited column; false: there is none.
+  /// Advances `end` beyond all keys with this value in the range column. Returns false if there is no such key.
   bool step_over(std::string& end) const {
     if (is_last(values_.equal.size())) {
       end.push_back('\0');
@@ -234,7 +234,7 @@ class byte_ranges {
 
   void append(std::string& out, const operand& value, std::size_t i) const {
     key_field f = fields_[values_.equal.size()];
-    f.has_null = false;  // its mark is there already
+    f.has_null = false;  // the NULL mark was already appended
     append_key_column(out, f, value.column, value.at(i), is_last(values_.equal.size()));
   }
   [[nodiscard]] bool is_last(std::size_t column) const { return column + 1 == fields_.size(); }
@@ -250,7 +250,8 @@ class byte_ranges {
 
 namespace {
 
-/// One column, both ends for each range, inclusive and not NULL: the words as they are. Batches of parameters look so.
+/// Returns whether the bounds can be used as words directly: one column, both bounds per range, inclusive and not NULL.
+/// Batches of parameters have this form.
 bool are_words(const key_ranges& shape, const operands& values, const key_encoder& encoder) {
   const auto plain = [&values](const operand& end) {
     return end.given && end.column.nulls.empty() && end.column.words.size() == values.ranges;

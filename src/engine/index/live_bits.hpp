@@ -1,4 +1,4 @@
-// live_bits.hpp - which rows of a table are deleted, for loops over all of them.
+// live_bits.hpp - the deleted rows of a table, for loops over all rows.
 #pragma once
 
 #include <arrow/buffer.h>
@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// As table_version::is_deleted, inline. The table lives longer.
+/// An inline version of table_version::is_deleted. The table must outlive the view.
 class live_bits_view {
  public:
   explicit live_bits_view(const table_version& table)

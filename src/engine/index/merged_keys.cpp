@@ -15,11 +15,11 @@ namespace espalier::engine {
 
 namespace {
 
-/// Rows that were added to a table, in the order of their keys; those without a key are last.
+/// The rows that were added to a table, sorted by key; those without a key are last.
 struct added_rows {
   encoded_keys keys;
-  std::vector<std::uint64_t> rows;   // ascending: key i is that of rows[i]
-  std::vector<std::uint32_t> order;  // of those that have a key
+  std::vector<std::uint64_t> rows;   // ascending; key i belongs to rows[i]
+  std::vector<std::uint32_t> order;  // key order of the rows that have a key
   std::vector<std::uint64_t> null;
 };
 
@@ -66,7 +66,7 @@ std::span<const Word> saved_words(const number_array& words) {
   }
 }
 
-// Rows of equal keys ascend: those that were added have higher ids than all others.
+// Rows of equal keys ascend, since added rows have higher ids than all others.
 template <class Row>
 class merger {
  public:
@@ -103,7 +103,7 @@ class merger {
   [[nodiscard]] bool is_live(std::uint64_t row) const { return all_live_ || now_.is_live(row); }
   [[nodiscard]] bool has_added() const { return next_ < added_.order.size(); }
 
-  /// Between two added rows there are long runs of saved ones, which are found by doubling steps and copied.
+  /// Long runs of saved rows lie between two added rows; they are found by galloping search and copied.
   template <class Word>
   number_array merged_words() {
     std::vector<Word> words;
@@ -122,7 +122,7 @@ class merger {
     return number_array(std::move(words));
   }
 
-  /// The first place from `from` on whose word is greater.
+  /// Returns the first position from `from` on whose word is greater.
   template <class Word>
   [[nodiscard]] static std::size_t behind(std::span<const Word> words, std::size_t from, Word word) {
     std::size_t step = 1;
@@ -190,7 +190,7 @@ class merger {
   const added_rows& added_;
   live_bits_view now_;
   bool all_live_;         // no row of saved_ was deleted
-  std::size_t next_ = 0;  // of added_.order
+  std::size_t next_ = 0;  // index into added_.order
   std::vector<Row> rows_;
 };
 
@@ -200,7 +200,7 @@ std::optional<ordered_keys> merged_keys(const ordered_keys& saved, const table_v
                                         std::span<const std::size_t> columns) {
   const auto added = rows_added_since(*saved.encoder, table, covered, columns);
   if (!added) return std::nullopt;
-  // One less than 2^32 rows, as in order_rows.
+  // At most 2^32 - 2 rows, as in order_rows.
   if (table.rows() < std::numeric_limits<std::uint32_t>::max()) {
     return merger<std::uint32_t>(saved, table, covered, *added).merged();
   }

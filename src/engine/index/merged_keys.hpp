@@ -1,4 +1,4 @@
-// merged_keys.hpp - saved keys brought up to the present rows of their table.
+// merged_keys.hpp - updates saved keys to the current rows of their table.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace espalier::engine {
 
-/// `saved` holds the rows below `covered`, those that were deleted since included. The answer holds the rows that the
-/// table has now: without the deleted ones, and with those from `covered` on. Nothing if one of these does not fit the
-/// encoder of `saved`. One pass over the keys, after the new rows were sorted.
+/// `saved` has the rows below `covered`, including those that were deleted since. The result has the current rows of
+/// the table: without the deleted rows, and with the rows from `covered` on. Returns nothing if one of these does not
+/// fit the encoder of `saved`. It sorts the new rows and then takes one pass over the keys.
 [[nodiscard]] std::optional<ordered_keys> merged_keys(const ordered_keys& saved, const table_version& table,
                                                       std::uint64_t covered, std::span<const std::size_t> columns);
 

@@ -1,4 +1,4 @@
-// number_array.hpp - numbers of 32 or 64 bits that do not change: row ids, words of keys, positions.
+// number_array.hpp - an immutable array of 32-bit or 64-bit numbers: row ids, words of keys, positions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// Owned, or part of a file that is mapped. Copies share the numbers.
+/// Owns the numbers or refers to a mapped file. Copies share the numbers.
 class number_array {
  public:
   number_array() = default;
@@ -31,18 +31,18 @@ class number_array {
 
   [[nodiscard]] std::span<const std::uint32_t> narrow() const { return {narrow_, is_wide() ? 0 : size_}; }
   [[nodiscard]] std::span<const std::uint64_t> wide() const { return {wide_, is_wide() ? size_ : 0}; }
-  /// f(span) with numbers of their width.
+  /// Calls f(span) with a span of the numbers' type.
   template <class F>
   decltype(auto) visit(F&& f) const {
     return is_wide() ? f(wide()) : f(narrow());
   }
-  /// Numbers [from, to), one after the other.
+  /// Copies numbers [from, to) to `out`.
   void copy(std::size_t from, std::size_t to, std::uint64_t* out) const {
     visit([&](auto numbers) {
       for (std::size_t i = from; i < to; ++i) *out++ = numbers[i];
     });
   }
-  /// The first of [from, to), in which numbers ascend, that is not less than `number`.
+  /// Returns the first position in [from, to), where numbers ascend, whose number is not less than `number`.
   [[nodiscard]] std::size_t lower_bound(std::size_t from, std::size_t to, std::uint64_t number) const {
     while (from < to) {
       const std::size_t middle = from + (to - from) / 2;

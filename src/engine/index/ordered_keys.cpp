@@ -13,7 +13,7 @@ namespace espalier::engine {
 
 namespace {
 
-/// Rows that have a key, and behind them those that have none.
+/// The rows that have a key, followed by those that have none.
 template <class Row>
 struct split_rows {
   std::vector<Row> keyed, null;
@@ -32,7 +32,7 @@ split_rows<Row> split(const key_encoder& encoder, const encoded_keys& keys, cons
   return out;
 }
 
-/// Sorts rows by their words; rows of equal words keep their order.
+/// Sorts rows by their words; the sort is stable.
 template <class Word, class Row>
 std::vector<Word> sort_by_word(std::vector<Word> words, std::vector<Row>& rows, const device& host, unsigned from_bit,
                                unsigned to_bit) {
@@ -67,14 +67,14 @@ ordered_keys order_words(const encoded_keys& keys, split_rows<Row> rows, bool un
   return out;
 }
 
-/// The first eight bytes as a word of the same order; shorter strings end with zeros.
+/// Returns the first eight bytes as a word in the same order; shorter strings are padded with zeros.
 std::uint64_t leading_word(std::string_view key) {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < 8; ++i) word = word << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
   return word;
 }
 
-/// By leading words at first, then each run of equal ones by the rest.
+/// Sorts by leading words first, then each run of equal ones by the rest.
 template <class Row>
 void sort_by_bytes(const encoded_keys& keys, std::vector<Row>& rows, const device& host) {
   std::vector<std::uint64_t> words(rows.size());
@@ -142,7 +142,7 @@ ordered_keys order(const key_encoder& encoder, const encoded_keys& keys, const t
 
 ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encoded_keys& keys,
                         const table_version& table, bool unique, const device& host) {
-  // One less than 2^32 rows: the number behind the last one must fit as well.
+  // At most 2^32 - 2 rows: the number after the last row has to fit as well.
   const bool narrow = table.rows() < std::numeric_limits<std::uint32_t>::max();
   ordered_keys out = narrow ? order<std::uint32_t>(*encoder, keys, table, unique, host)
                             : order<std::uint64_t>(*encoder, keys, table, unique, host);
@@ -152,7 +152,7 @@ ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encode
 
 namespace {
 
-// The first of the byte keys that is not below `end`.
+// Returns the position of the first byte key that is not less than `end`.
 std::size_t first_not_below(const byte_strings& strings, std::string_view end) {
   std::size_t from = 0, to = strings.size();
   while (from < to) {

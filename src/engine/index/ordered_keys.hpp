@@ -1,4 +1,4 @@
-// ordered_keys.hpp - what an index is made from and saved as: keys in order, and the rows that have them.
+// ordered_keys.hpp - the content from which an index is built and as which it is saved: sorted keys and their rows.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class mapped_sections;
 class section_writer;
 class table_version;
 
-/// Byte strings that do not change, owned or mapped.
+/// Immutable byte strings, owned or mapped.
 struct byte_strings {
   std::string_view bytes;
   std::span<const std::uint64_t> offsets;  ///< one more than there are strings
@@ -32,28 +32,29 @@ struct byte_strings {
 
 struct ordered_keys {
   std::shared_ptr<const key_encoder> encoder;
-  number_array words;    ///< words: one for each row that has a key, ascending
-  byte_strings strings;  ///< bytes: each key once, ascending
+  number_array words;    ///< words: one per row that has a key, ascending
+  byte_strings strings;  ///< bytes: distinct keys, ascending
   number_array starts;   ///< bytes: key i has rows [starts[i], starts[i + 1]); empty: one row each
-  number_array rows;     ///< in the order of keys, rows of one key ascending; then those whose key is NULL
+  number_array rows;     ///< in key order, rows of one key ascending; rows whose key is NULL are last
   std::uint64_t null_rows = 0;
 
   [[nodiscard]] std::uint64_t keyed_rows() const { return rows.size() - null_rows; }
 };
 
-/// Keys of all rows of the table (key i is that of row i), in order, without the deleted ones. Throws duplicate_key.
+/// Sorts the keys of all rows of the table (key i belongs to row i), without the deleted rows. Throws duplicate_key.
 [[nodiscard]] ordered_keys order_rows(std::shared_ptr<const key_encoder> encoder, const encoded_keys& keys,
                                       const table_version& table, bool unique, const device& host);
 
-/// Is a key there twice? Of composite keys nothing is said: with a NULL in them they may be.
+/// Returns whether a key occurs twice. Not applicable to composite keys, which may be duplicates if they contain a
+/// NULL.
 [[nodiscard]] bool has_duplicates(const ordered_keys& keys);
 
-/// How many rows each range has, by binary search.
+/// Counts the rows of each range by binary search.
 [[nodiscard]] std::vector<std::uint64_t> counts_in(const ordered_keys& keys, const range_batch& ranges);
 
 void save_keys(const ordered_keys& keys, section_writer& to);
-/// Keys that were saved when the table had the rows of `covers`. Checks sizes, order, and that each row that the table
-/// had then and has now is there once; rows that were deleted since may be there. Throws `damaged_file`.
+/// Loads keys that were saved when the table had the rows of `covers`. Checks sizes, order, and that each row that the
+/// table had then and still has occurs once; rows that were deleted since may occur. Throws `damaged_file`.
 [[nodiscard]] ordered_keys load_keys(const std::shared_ptr<const mapped_sections>& from, const table_version& table,
                                      const row_counts& covers, std::span<const std::size_t> columns);
 

@@ -1,8 +1,8 @@
-// pending_changes.hpp - what has changed since a base of ranks was built: rows to add to it, ranks to leave out.
+// pending_changes.hpp - the changes since a rank base was built: added rows and removed ranks.
 //
-// Invariants. `added` ascends by (NULL last, key, row), and added[i].at, the rank of the base before which it belongs,
-// ascends with it. `removed` are ranks of the base, ascending, each once. So order is decided once, when a row comes
-// in; questions compare ranks only, and never keys of the base.
+// Invariants: `added` ascends by (NULL last, key, row), and added[i].at, the rank of the base before which it belongs,
+// ascends with it. `removed` are distinct ranks of the base, ascending. The order of a row is therefore determined
+// once, when it is added; queries compare ranks only and never keys of the base.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@ template <class Key>
 struct pending_row {
   Key key;
   std::uint64_t row = 0;
-  std::uint64_t at = 0;  ///< comes before this rank of the base, behind the one before
+  std::uint64_t at = 0;  ///< the row is before this rank of the base and after the preceding one
   bool null = false;     ///< it has no key
-  bool exempt = false;   ///< a column of its key is NULL: it may be there twice
+  bool exempt = false;   ///< a key column is NULL, so duplicates are allowed
 
   [[nodiscard]] bool operator<(const pending_row& other) const {
     if (null != other.null) return other.null;
@@ -29,13 +29,13 @@ struct pending_row {
   }
 };
 
-/// Ranks [from, to) of the base and pending rows [added_from, added_to): what a range holds.
+/// The content of a range: ranks [from, to) of the base and pending rows [added_from, added_to).
 struct merged_range {
   std::uint64_t from = 0, to = 0;
   std::uint64_t added_from = 0, added_to = 0;
 };
 
-/// How many rows of a range are passed over, and how many are wanted then.
+/// OFFSET and LIMIT within a range.
 struct row_window {
   std::uint64_t skip = 0;
   std::uint64_t limit = no_limit;
@@ -60,14 +60,14 @@ struct pending_changes {
     return base + (r.added_to - r.added_from);
   }
 
-  /// Rows of the range in order, those of the window; returns behind the last one written.
+  /// Writes the rows of the range that are in the window, in order. Returns the position after the last one.
   std::uint64_t* write(const merged_range& r, const number_array& rows, key_order order, row_window window,
                        std::uint64_t* out) const {
     return order == key_order::ascending ? write_up(r, rows, window, out) : write_down(r, rows, window, out);
   }
 
  private:
-  /// The part of a run of n rows that is in the window: how many to pass over, and how many to take then.
+  /// Returns the part of a run of n rows that is in the window: the number of rows to skip, and then to take.
   static row_window cut(row_window& window, std::uint64_t n) {
     const std::uint64_t skip = std::min(window.skip, n);
     const std::uint64_t take = std::min(window.limit, n - skip);

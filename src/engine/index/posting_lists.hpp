@@ -1,8 +1,7 @@
-// posting_lists.hpp - the rows of keys that have several, for trees that keep one value for a key.
+// posting_lists.hpp - row lists of keys with several rows, for trees that store one value per key.
 //
-// The value of a key is its row, or the number of a list of rows. List 0 is that of the rows whose key is NULL. Rows
-// ascend and are in a list once. A list is edited so that it can be put back: appended rows are cut off, else the old
-// list is kept.
+// The value of a key is its row or the number of a list of rows. List 0 has the rows whose key is NULL. A list has
+// distinct, ascending rows. An edit can be reverted: appended rows are truncated, otherwise the old list is kept.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +17,11 @@ class posting_lists {
  public:
   using list = std::vector<std::uint64_t>;
   static constexpr std::uint64_t list_bit = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t nulls = list_bit;  ///< the value that stands for list 0
+  static constexpr std::uint64_t nulls = list_bit;  ///< the value that denotes list 0
 
   [[nodiscard]] static bool is_list(std::uint64_t value) { return (value & list_bit) != 0; }
 
-  /// The rows that a value stands for; a single row is read from the value itself, which must live as long.
+  /// Returns the rows of a value. A single row is read from the value itself, which must outlive the span.
   [[nodiscard]] std::span<const std::uint64_t> rows(const std::uint64_t& value) const {
     if (!is_list(value)) return {&value, 1};
     return lists_[value & ~list_bit];
@@ -34,7 +33,7 @@ class posting_lists {
     return total;
   }
 
-  /// A new list; its value. Reserves room so that free_list() cannot fail.
+  /// Creates a list and returns its value. Reserves memory so that free_list() cannot fail.
   [[nodiscard]] std::uint64_t make(list rows) {
     free_.reserve(lists_.size() + 1);
     if (free_.empty()) {
@@ -51,14 +50,14 @@ class posting_lists {
     free_.push_back(value);
   }
 
-  /// How to put a list back.
+  /// The undo information of a list.
   struct former {
     std::uint64_t value = 0;
-    std::size_t size = 0;  ///< it was this long, and the same up to here ...
+    std::size_t size = 0;  ///< the former length, if the list was only appended to
     bool replaced = false;
-    list rows;  ///< ... or was this
+    list rows;  ///< the former content otherwise
   };
-  /// Rows of `out` go, rows of `in` come; both ascend.
+  /// Removes the rows of `out` and adds the rows of `in`; both ascend.
   [[nodiscard]] former edit(std::uint64_t value, std::span<const std::uint64_t> out,
                             std::span<const std::uint64_t> in) {
     list& l = lists_[value & ~list_bit];
@@ -92,7 +91,7 @@ class posting_lists {
 
  private:
   std::vector<list> lists_{list()};
-  std::vector<std::uint64_t> free_;  // values; there is always room for all of them
+  std::vector<std::uint64_t> free_;  // values; its capacity suffices for all lists
 };
 
 }  // namespace espalier::engine

@@ -1,8 +1,8 @@
-// prefix_sums.hpp - sums of integers over ranges of ranks, as the difference of two: exact in 128 bits, and for
-// integers only, since floats would lose small values behind large ones (they have a pyramid).
+// prefix_sums.hpp - sums of integers over ranges of ranks, as the difference of two prefix sums. They are exact in 128
+// bits. Floats would lose small values next to large ones and use aggregate_tree instead.
 //
-// Two levels, so that a value that changes has few sums behind it: blocks of 64 elements count from the start of their
-// group, groups of 64 blocks from the start of all.
+// There are two levels, so that a changed value affects few sums: blocks of 64 elements are summed from the start of
+// their group, groups of 64 blocks from the start of the array.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@ class prefix_sums {
   static constexpr std::size_t block = 64;
   static constexpr std::size_t group = 64 * block;
 
-  /// leaves(from, to): the sum over elements of one block. run(n, body): body(i) for each i in [0, n).
+  /// leaves(from, to) returns the sum over elements of one block. run(n, body) calls body(i) for each i in [0, n).
   template <class Leaves, class Run>
   void build(std::size_t n, const Leaves& leaves, const Run& run) {
-    std::vector<int128> blocks(n / block + 1);  // whole ones, and the place behind them
+    std::vector<int128> blocks(n / block + 1);  // complete blocks, and the position after them
     std::vector<int128> groups(n / group + 1);
     run(n / group + 1, [&](std::size_t g) { count_up(blocks, g, leaves); });
     for (std::size_t g = 1; g < groups.size(); ++g)
@@ -38,7 +38,7 @@ class prefix_sums {
     return below(to, leaves) - below(from, leaves);
   }
 
-  /// Element i has changed.
+  /// Updates the sums after element i has changed.
   template <class Leaves>
   void update(std::size_t i, const Leaves& leaves) {
     const std::size_t g = i / group;
@@ -53,7 +53,7 @@ class prefix_sums {
   [[nodiscard]] std::size_t bytes() const { return (blocks_.size() + groups_.size()) * sizeof(int128); }
 
  private:
-  /// The blocks of a group.
+  /// Recomputes the blocks of a group.
   template <class Leaves>
   static void count_up(std::vector<int128>& blocks, std::size_t g, const Leaves& leaves) {
     const std::size_t last = std::min(blocks.size(), (g + 1) * 64);

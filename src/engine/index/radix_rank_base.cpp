@@ -60,7 +60,7 @@ radix_rank_base::listed_keys radix_rank_base::list_keys(const range_batch& range
     out.offsets = found.key_offsets.to_vector();
   };
   if (ranges.mark_of(i) != range_batch::mark::ends) {
-    take(tree_.prefix({""}));  // up to the last key, which has no end to ask for
+    take(tree_.prefix({""}));  // up to the last key, which has no upper bound
     return out;
   }
   const std::string_view ends[] = {ranges.lo_bytes[i], ranges.hi_bytes[i]};

@@ -1,5 +1,4 @@
-// radix_rank_base.hpp - ranks of keys that are bytes: a radix tree over the different keys, and where the rows of each
-// start.
+// radix_rank_base.hpp - ranks of byte keys: a radix tree over the distinct keys, and the start of each key's rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ class radix_rank_base {
 
   radix_rank_base(ordered_keys keys, const device& where);
 
-  /// Ranks are all that the device answers.
+  /// The device only answers ranks.
   [[nodiscard]] static std::optional<std::vector<std::uint64_t>> edge_on_device(const range_batch&, bool) {
     return std::nullopt;
   }
@@ -34,12 +33,12 @@ class radix_rank_base {
   [[nodiscard]] std::uint64_t null_rows() const { return null_rows_; }
   [[nodiscard]] const std::shared_ptr<const key_encoder>& encoder() const { return encoder_; }
 
-  /// Ranks of each range that has ends.
+  /// Returns the ranks of each range that has bounds.
   [[nodiscard]] std::vector<rank_pair> bounds(const range_batch& ranges) const;
-  /// Ranks of each key, from the first to behind the last that has it.
+  /// Returns the ranks [first, last) of the rows of each key.
   [[nodiscard]] std::vector<rank_pair> equal_ranges(const encoded_keys& keys) const;
 
-  /// Keys of these ranks of range i, which all have one.
+  /// Reads the keys of these ranks of range i; all of them have a key.
   void read_keys(const range_batch& ranges, std::size_t i, rank_pair ranks, key_order order, encoded_keys& out) const;
   [[nodiscard]] static constexpr bool reads_any_rank() { return false; }
 
@@ -62,7 +61,7 @@ class radix_rank_base {
     return on_device_ && questions >= device_batch ? *on_device_ : tree_;
   }
   struct listed_keys {
-    std::uint64_t first = 0;  ///< the number of the first one among all different keys
+    std::uint64_t first = 0;  ///< number of the first one among all distinct keys
     std::vector<char> bytes;
     std::vector<std::uint64_t> offsets{0};
     [[nodiscard]] std::string_view operator[](std::uint64_t number) const {
@@ -70,9 +69,9 @@ class radix_rank_base {
       return {bytes.data() + offsets[i], offsets[i + 1] - offsets[i]};
     }
   };
-  /// Different keys of range i from its first one on, at least as many as have `rows` rows.
+  /// Lists distinct keys of range i from its first one on, as many as have at least `rows` rows.
   [[nodiscard]] listed_keys list_keys(const range_batch& ranges, std::size_t i, std::uint64_t rows) const;
-  /// Rank of the first row of the n-th different key.
+  /// Returns the rank of the first row of the n-th distinct key.
   [[nodiscard]] std::uint64_t start(std::uint64_t n) const { return starts_.empty() ? n : starts_[n]; }
 
   std::shared_ptr<const key_encoder> encoder_;

@@ -1,5 +1,5 @@
-// rank_index.hpp - an index that knows ranks: a base that does not change (static_rank_base, radix_rank_base), and what
-// has changed since it was built beside it. When that grows beyond a fraction of the base, the index is built anew.
+// rank_index.hpp - an index with ranks: an immutable base (static_rank_base, radix_rank_base) and pending changes. When
+// these exceed a fraction of the base, the index is rebuilt.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 
 namespace espalier::engine {
 
-/// Pending changes that a base bears. A statement that changes one row copies them (some 100 us for 2^16 words), and
-/// the rebuild that follows when they are full is shared by that many rows.
+/// The maximum number of pending changes. A statement that changes one row copies them (about 100 us for 2^16 words),
+/// and the rebuild at the limit is amortized over that many rows.
 [[nodiscard]] inline std::size_t pending_limit(std::uint64_t rows, bool words) {
   return std::clamp<std::size_t>(rows / 16, 1024, words ? std::size_t{1} << 16 : std::size_t{1} << 14);
 }
@@ -153,13 +153,13 @@ class rank_index final : public table_index_impl {
    public:
     change(rank_index& core, pending next) : core_(core), next_(std::move(next)) {}
     void commit() noexcept override {
-      std::swap(core_.pending_, next_);  // `next_` is now what was there before
+      std::swap(core_.pending_, next_);  // `next_` has the former changes now
       ++core_.version_;
     }
     void undo() noexcept override {
       std::swap(core_.pending_, next_);
       ++core_.version_;
-      core_.summaries_.clear();  // erased ranks cannot be put back into them
+      core_.summaries_.clear();  // erased ranks cannot be restored in them
     }
     bool undoes_later_changes() const noexcept override { return true; }
 
@@ -171,7 +171,7 @@ class rank_index final : public table_index_impl {
   struct cached_summary {
     std::unique_ptr<column_aggregates> summary;
     std::shared_ptr<arrow::ChunkedArray> added;  // values of the pending rows
-    std::uint64_t version = 0;                   // which of the pending changes it has seen
+    std::uint64_t version = 0;                   // version of the pending changes it includes
   };
 
   template <class Body>
@@ -199,7 +199,7 @@ class rank_index final : public table_index_impl {
     return static_cast<std::size_t>(at - p.added.begin());
   }
 
-  /// What the ranges hold, in the base and beside it.
+  /// Returns the content of the ranges in the base and in the pending changes.
   [[nodiscard]] std::vector<merged_range> merged(const range_batch& ranges) const {
     using range_mark = range_batch::mark;
     std::vector<merged_range> out(ranges.size());
@@ -229,7 +229,7 @@ class rank_index final : public table_index_impl {
     range.added_to = static_cast<std::uint64_t>(to - begin);
   }
 
-  /// Ranks that rows with these keys have, or would have among others of their key.
+  /// Returns the ranks of rows with these keys, or the positions where they would be inserted.
   [[nodiscard]] std::vector<rank_pair> neighbours(const keyed_rows& rows) const {
     std::vector<rank_pair> out = base_.equal_ranges(rows.keys);
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -288,7 +288,7 @@ class rank_index final : public table_index_impl {
     next.added.insert(next.added.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
     std::inplace_merge(next.added.begin(), next.added.begin() + middle, next.added.end());
   }
-  /// Is there another row with the key?
+  /// Returns whether another row has the key.
   [[nodiscard]] static bool is_taken(const pending& next, const pending_row<key>& row, const rank_pair& place) {
     if (next.count({place.from, place.to, 0, 0}) != 0) return true;
     pending_row<key> first = row;
@@ -297,14 +297,14 @@ class rank_index final : public table_index_impl {
     return at != next.added.end() && !at->null && at->key == row.key;
   }
 
-  /// The column's summary, up to date, and the values of pending rows.
+  /// Returns the column's aggregates, brought up to date, and the values of pending rows.
   [[nodiscard]] std::pair<const column_aggregates*, std::shared_ptr<arrow::ChunkedArray>> summary_for(
       aggregate_function f, const summary_source& column) const {
     const std::scoped_lock lock(mutex_);
     cached_summary& cached = summaries_[column.column];
     if (!cached.summary) {
       cached.summary = column_aggregates::make(column, base_.rows(), host_);
-      cached.version = version_ + 1;  // has seen none
+      cached.version = version_ + 1;  // out of date
     }
     if (cached.version != version_) {
       std::vector<std::uint64_t> rows;
@@ -320,7 +320,7 @@ class rank_index final : public table_index_impl {
   Base base_;
   device host_;
   pending pending_;
-  std::uint64_t version_ = 0;  // of `pending_`
+  std::uint64_t version_ = 0;  // version of `pending_`
   mutable std::mutex mutex_;
   mutable std::map<std::size_t, cached_summary> summaries_;
 };

@@ -1,5 +1,5 @@
-// saved_keys.cpp - keys in order as sections of a file. Nothing of a file is believed: whatever the sections say,
-// loading them ends with keys that ascend and rows of the table, each once, or with damaged_file.
+// saved_keys.cpp - sorted keys as sections of a file. The file is not trusted: whatever the sections contain, loading
+// them results in ascending keys and distinct rows of the table, or throws damaged_file.
 #include <algorithm>
 
 #include "engine/index/live_bits.hpp"
@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::uint64_t keys_format = 1;
 
-/// Section "keys".
+/// The header, in section "keys".
 struct keys_header {
   std::uint64_t format = keys_format;
   std::uint64_t form = 0;
   std::uint64_t columns = 0;
   std::uint64_t rows = 0;  // with and without a key
   std::uint64_t null_rows = 0;
-  std::uint64_t strings = 0;  // different byte keys
+  std::uint64_t strings = 0;  // distinct byte keys
 };
 
-/// Section "fields": one for each column.
+/// An entry of section "fields", which has one per column.
 struct saved_field {
   std::uint64_t base = 0;
   std::uint32_t type = 0;

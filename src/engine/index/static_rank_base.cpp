@@ -17,7 +17,7 @@ std::span<const Word> words_of(const number_array& words) {
   }
 }
 
-/// As the tree's type.
+/// Converts to the word type of the tree.
 template <class Word>
 std::span<const Word> narrowed(std::span<const std::uint64_t> words, std::vector<Word>& own) {
   if constexpr (sizeof(Word) == 8) {
@@ -52,7 +52,7 @@ std::vector<rank_pair> static_rank_base<Word>::search(std::span<const std::uint6
   const auto all = [](std::span<const std::uint64_t> words, std::uint64_t word) {
     return std::all_of(words.begin(), words.end(), [word](std::uint64_t w) { return w == word; });
   };
-  if (!all(lo, 0)) {  // as-of questions without groups have no lower ends
+  if (!all(lo, 0)) {  // as-of queries without groups have no lower bounds
     const auto words = narrowed(lo, own);
     on_device ? on_device_->lower_bound(words, ranks) : tree_.lower_bound(words, ranks);
     for (std::size_t i = 0; i < n; ++i) out[i].from = ranks[i];

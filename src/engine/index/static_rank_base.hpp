@@ -1,5 +1,5 @@
-// static_rank_base.hpp - ranks of keys that are words: a static tree over them, in host memory, and for large batches
-// another one on the GPU where the index lives.
+// static_rank_base.hpp - ranks of word keys: a static tree in host memory and, for large batches, a second one on the
+// GPU to which the index is assigned.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class static_rank_base {
 
   static_rank_base(ordered_keys keys, const device& where);
 
-  /// Answers of the device, for a batch that is worth it; nothing, or null, where there is none.
+  /// Returns the device's results if the batch is large enough; returns nothing, or null, without a device.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> edge_on_device(const range_batch& ranges, bool last) const;
   void get_ready_on_device(const summary_source& column) const {
     if (on_device_) on_device_->prepare_aggregates(column);
@@ -39,12 +39,12 @@ class static_rank_base {
   [[nodiscard]] std::uint64_t null_rows() const { return null_rows_; }
   [[nodiscard]] const std::shared_ptr<const key_encoder>& encoder() const { return encoder_; }
 
-  /// Ranks of each range that has ends.
+  /// Returns the ranks of each range that has bounds.
   [[nodiscard]] std::vector<rank_pair> bounds(const range_batch& ranges) const;
-  /// Ranks of each key, from the first to behind the last that has it.
+  /// Returns the ranks [first, last) of the rows of each key.
   [[nodiscard]] std::vector<rank_pair> equal_ranges(const encoded_keys& keys) const;
 
-  /// Keys of these ranks, which all have one.
+  /// Reads the keys of these ranks; all of them have a key.
   void read_keys(const range_batch& ranges, std::size_t i, rank_pair ranks, key_order order, encoded_keys& out) const;
   [[nodiscard]] static constexpr bool reads_any_rank() { return true; }
 

@@ -1,4 +1,4 @@
-// summary_values.hpp - values of columns as numbers of C++, their sums, and how Arrow arrays are made of these.
+// summary_values.hpp - column values as C++ numbers, their sums, and conversion to Arrow arrays.
 #pragma once
 
 #include <arrow/array.h>
@@ -18,7 +18,7 @@
 
 namespace espalier::engine {
 
-/// An exact sum of 128-bit numbers: halves are added apart, so that 2^63 of them cannot overflow it.
+/// An exact sum of 128-bit numbers. The halves are added separately, so that 2^63 numbers cannot overflow.
 struct wide_sum {
   int128 high = 0;
   uint128 low = 0;
@@ -46,7 +46,7 @@ struct sum_node_of<int128> {
 template <class T>
 using sum_node = typename sum_node_of<T>::type;
 
-/// PostgreSQL's order: NaN is above all other numbers.
+/// Compares in PostgreSQL's order: NaN is greater than all other numbers.
 template <class T>
 [[nodiscard]] bool value_less(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -56,7 +56,7 @@ template <class T>
   return a < b;
 }
 
-/// Least and greatest.
+/// The least and the greatest value.
 template <class T>
 struct extremes {
   T least{};
@@ -77,7 +77,7 @@ struct extremes {
   }
 };
 
-/// Appends the values of an array of the matching Arrow type, and for each whether it is one (not NULL).
+/// Appends the values of an array of the matching Arrow type, and a validity flag (not NULL) for each.
 template <class T>
 void append_values(const arrow::Array& from, std::vector<T>& values, std::vector<std::uint8_t>& valid) {
   const auto n = static_cast<std::size_t>(from.length());
@@ -100,7 +100,7 @@ void append_values(const arrow::Array& from, std::vector<T>& values, std::vector
   }
 }
 
-/// 10^38 - 1 is the greatest decimal that SQL knows.
+/// 10^38 - 1 is the greatest decimal value in SQL.
 [[nodiscard]] inline arrow::Decimal128 decimal_sum(const wide_sum& sum) {
   const int128 high = sum.high + static_cast<int128>(sum.low >> 64);
   const auto low = static_cast<std::uint64_t>(sum.low);

@@ -17,8 +17,8 @@
 
 namespace espalier::engine {
 
-// A loaded index has checked keys and no tree: the first question or change builds it. Until then `is_made` is false
-// and `saved` says what is asked about the index itself.
+// A loaded index has validated keys and no tree; the first query or change builds it. Until then `is_made` is false,
+// and `saved` has the properties of the index.
 struct table_index::parts {
   parts(index_spec s, table_ptr t, const device& d, built_core b)
       : spec(std::move(s)), table(std::move(t)), where(d), built(std::move(b)) {}
@@ -27,7 +27,7 @@ struct table_index::parts {
   table_ptr table;
   device where;
   built_core built;
-  ordered_keys keys;  // of a tree that is not built yet
+  ordered_keys keys;  // keys of a tree that is not built yet
   struct {
     index_kind kind = index_kind::automatic;
     std::uint64_t rows = 0, null_rows = 0;
@@ -49,14 +49,14 @@ struct table_index::parts {
   void make_core_once() {
     const std::scoped_lock lock(making);
     if (is_made.load(std::memory_order_relaxed)) return;
-    const memory_claim claim(24 * keys.rows.size() + keys.strings.bytes.size());  // refused before it is built
-    // Isolated: a thread that waits for a piece of the build must not take up one of a loop around it, which may ask
-    // this index as well.
+    const memory_claim claim(24 * keys.rows.size() + keys.strings.bytes.size());  // throws before the tree is built
+    // The build is isolated: a thread that waits for a part of it must not execute an iteration of an enclosing loop,
+    // which may query this index and deadlock.
     tbb::this_task_arena::isolate([&] { built.core = make_core(saved.kind, keys, where); });
     keys = {};
     count_memory(built);
     is_made.store(true, std::memory_order_release);
-    check_cancelled();  // the statement's memory limit counts it from now on
+    check_cancelled();  // from now on it counts towards the statement's memory limit
   }
 
   void require_own(const range_batch& ranges) const {
@@ -72,7 +72,8 @@ struct table_index::parts {
     return core();
   }
 
-  // The planner asks all indexes that could be used and uses one: the others answer from their keys, without a tree.
+  // The planner asks all candidate indexes for counts and uses one of them; the others answer from their keys, without
+  // building a tree.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> counts_without_tree(const range_batch& ranges) {
     if (is_made.load(std::memory_order_acquire)) return std::nullopt;
     const std::scoped_lock lock(making);
@@ -81,25 +82,25 @@ struct table_index::parts {
   }
 };
 
-/// Either a change of the index that is there, or another index in its place; once committed, the index before.
+/// Either a change of the existing core or a new core that replaces it; after the commit, the replaced core.
 struct index_change::state {
   std::shared_ptr<const table_version> now;
   std::unique_ptr<core_change> change;
   built_core instead;
-  std::unique_ptr<state> earlier;  // of an index_undo
+  std::unique_ptr<state> earlier;  // in the chain of an index_undo
 
   [[nodiscard]] bool replaces() const noexcept { return !change; }
 };
 
-// Only what is needed to get back to the beginning is kept: nothing behind a replaced core, and of a core whose changes
-// undo later ones the first change. Versions of the table in between would hold their rows in memory.
+// Only the changes that are needed to restore the first state are kept: none after a replaced core, and only the first
+// change of a core whose undo covers later ones. Intermediate table versions would keep their rows in memory.
 struct index_undo::state {
   table_index* index = nullptr;
   std::shared_ptr<const table_version> table;
   std::unique_ptr<index_change::state> last;
 
   ~state() {
-    while (last) last = std::move(last->earlier);  // not by recursion: there may be a million
+    while (last) last = std::move(last->earlier);  // iterative, since the chain may have a million elements
   }
   [[nodiscard]] bool needs(const index_change::state& next) const noexcept {
     if (!last) return true;
@@ -160,7 +161,7 @@ std::unique_ptr<table_index> table_index::build(table_ptr table, index_spec spec
       new table_index(std::make_unique<parts>(std::move(spec), std::move(table), where, std::move(built))));
 }
 
-// ---- questions -----------------------------------------------------------------------------------------------------
+// ---- queries -------------------------------------------------------------------------------------------------------
 
 range_batch table_index::ranges(const key_ranges& shape) const { return parts_->built.encoder->ranges(shape); }
 
@@ -180,7 +181,7 @@ row_lists table_index::rows(const range_batch& ranges, const row_options& option
 
 bool table_index::gives_keys(const row_options& options) const {
   if (is_built()) return parts_->core().gives_keys(options);
-  // As the trees do while no changes are pending.
+  // The trees behave like this while no changes are pending.
   return kind() == index_kind::static_tree || options.order == key_order::ascending || options.limit == no_limit;
 }
 
@@ -220,7 +221,7 @@ std::vector<std::uint64_t> table_index::ordered_rows(key_order order, std::uint6
 
 namespace {
 
-/// The rows with their keys; nothing if the encoder has no code for one.
+/// Returns the rows with their keys, or nothing if a key cannot be encoded.
 std::optional<keyed_rows> keyed(const table_version& table, const index_spec& spec, const key_encoder& encoder,
                                 std::span<const std::uint64_t> rows) {
   const auto values = table.take(spec.columns, rows);
@@ -241,7 +242,7 @@ index_change table_index::prepare(table_ptr now, std::span<const std::uint64_t> 
   const auto out = keyed(*next->now, spec, encoder, erased);
   const auto in = keyed(*next->now, spec, encoder, inserted);
   if (!out) throw error(fmt::format("index \"{}\": rows to erase have keys that are not in it.", spec.name));
-  // Filled by one statement, a table is one that was loaded: `auto` chooses anew.
+  // A table that one statement fills is treated as a bulk load, and `auto` chooses the kind again.
   const bool filled = spec.kind == index_kind::automatic && kind() == index_kind::blink &&
                       inserted.size() > std::max<std::uint64_t>(1024, rows_indexed());
   try {
@@ -319,7 +320,7 @@ std::string table_index::explain() const {
 
 namespace {
 
-/// The first place where the index has another row than the table in order.
+/// Reports the first position at which the rows of the index and of the sorted table differ.
 std::string difference(const std::vector<std::uint64_t>& rows, const number_array& expected) {
   if (rows.size() != expected.size())
     return fmt::format("the index has {} rows and the table {}", rows.size(), expected.size());

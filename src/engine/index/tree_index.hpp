@@ -1,9 +1,9 @@
-// tree_index.hpp - an index on a tree that maps each key to one value and takes writes: a B-link tree, or a hybrid tree
+// tree_index.hpp - an index on an updatable tree that maps each key to one value: a B-link tree, or a hybrid tree,
 // whose leaves are in host memory. Keys with several rows have a list of them (posting_lists.hpp).
 //
-// There are no ranks: ranges are walked, and aggregates read the rows of a range. What is written is written when a
-// change is prepared, and taken back if it is not committed. Should the memory for that be missing, the index says so
-// to whoever asks.
+// The tree has no ranks: counting reads the range, and aggregates read the rows of a range. A change is written to the
+// tree when it is prepared, and reverted if it is not committed. If memory is insufficient for the revert, the index is
+// marked as broken and every query throws.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 namespace espalier::engine {
 
-/// What differs between the two trees.
+/// The interface that differs between the two trees.
 template <class Word>
 struct blink_side {
   using tree = blink_tree<Word, std::uint64_t>;
@@ -55,7 +55,7 @@ struct hybrid_side {
   static std::string about(const tree& t) { return "; " + t.explain(); }
 };
 
-/// Values of the elements of each range, in key order.
+/// The values of the elements of each range, in key order.
 struct value_lists {
   std::vector<std::uint64_t> offsets{0};
   std::vector<std::uint64_t> values;
@@ -98,12 +98,12 @@ class tree_index final : public table_index_impl {
   [[nodiscard]] bool is_null_key(const encoded_keys& keys, std::size_t i) const {
     return !encoder_->is_composite() && keys.has_null(i);
   }
-  /// The range as keys of the tree; nothing for one that is empty or of NULLs.
+  /// Returns the range as keys of the tree, or nothing if it is empty or has NULL keys.
   [[nodiscard]] static std::optional<word_range> ends(const range_batch& ranges, std::size_t i);
   [[nodiscard]] static bool takes_nulls(range_batch::mark m) {
     return m == range_batch::mark::null_rows || m == range_batch::mark::every_row;
   }
-  /// Ends of the ranges as the tree takes them; those without any are empty.
+  /// The bounds of the ranges in the form that the tree takes; ranges without bounds are empty.
   struct word_ends {
     std::vector<Word> lo, hi;
   };

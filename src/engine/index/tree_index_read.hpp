@@ -1,4 +1,4 @@
-// tree_index_read.hpp - how tree_index is built and asked. Included by tree_index.cpp.
+// tree_index_read.hpp - construction and queries of tree_index. Included by tree_index.cpp.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace espalier::engine {
 
-/// Steps down a range are single searches; beyond this many, the whole range is read and turned round.
+/// Each descending step is a search of its own. Beyond this many steps, the whole range is read and reversed.
 inline constexpr std::uint64_t most_steps = 4096;
 
 namespace detail {
 
-/// Keys, each once, with their values; keys of several rows get lists.
+/// Returns the distinct keys with their values; keys of several rows get lists.
 template <class Side, class Word>
 typename Side::tree build_map(const ordered_keys& keys, posting_lists& lists, const device& where) {
   std::vector<Word> words;
@@ -64,7 +64,7 @@ auto tree_index<Side, Word>::all_ends(const range_batch& ranges) -> word_ends {
   word_ends out;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto r = ends(ranges, i);
-    out.lo.push_back(r ? r->lo : 1);  // 1 to 0: empty
+    out.lo.push_back(r ? r->lo : 1);  // 1 to 0 is an empty range
     out.hi.push_back(r ? r->hi : 0);
   }
   return out;
@@ -76,7 +76,7 @@ value_lists tree_index<Side, Word>::values_up(const range_batch& ranges, std::ui
   bool points = true;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto r = ends(ranges, i);
-    lo.push_back(r ? r->lo : 1);  // 1 to 0: empty
+    lo.push_back(r ? r->lo : 1);  // 1 to 0 is an empty range
     hi.push_back(r ? r->hi : 0);
     points = points && r && r->lo == r->hi;
   }
@@ -107,11 +107,11 @@ value_lists tree_index<Side, Word>::values_down(const range_batch& ranges, std::
   return out;
 }
 
-/// From the upper end of each range downwards, all ranges a step at a time.
+/// Reads each range downwards from its upper bound; all ranges advance one step at a time.
 template <class Side, class Word>
 value_lists tree_index<Side, Word>::step_down(const range_batch& ranges, std::uint64_t limit) const {
   std::vector<std::vector<std::uint64_t>> lists(ranges.size());
-  std::vector<std::size_t> who;  // ranges that go on, and where they are
+  std::vector<std::size_t> who;  // unfinished ranges, and their positions
   std::vector<Word> at, lo;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (const auto r = ends(ranges, i)) {
@@ -173,15 +173,15 @@ std::vector<std::uint64_t> tree_index<Side, Word>::counts(const range_batch& ran
   return out;
 }
 
-/// Exact for ranges of few keys. Of longer ones the tree estimates the keys, and each stands for as many rows as keys
-/// have on the average.
+/// Exact for ranges of few keys. For longer ones the tree estimates the number of keys, which is multiplied by the
+/// average number of rows per key.
 template <class Side, class Word>
 std::vector<std::uint64_t> tree_index<Side, Word>::estimates(const range_batch& ranges) const {
   require_whole();
   constexpr std::uint64_t few = 2048;
   const value_lists first = values_up(ranges, few);
   const std::uint64_t keyed = size_ - null_rows();
-  double rows_of_a_key = 0;  // not known yet
+  double rows_of_a_key = 0;  // not computed yet
   std::vector<std::uint64_t> out(ranges.size());
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = takes_nulls(ranges.mark_of(i)) ? null_rows() : 0;
@@ -255,8 +255,8 @@ encoded_keys tree_index<Side, Word>::keys(const range_batch& ranges, const row_o
   return out;
 }
 
-/// First elements not below the lower ends, or last ones not above the upper ends: found at the end itself, else next
-/// to it.
+/// Finds the first elements not below the lower bounds, or the last ones not above the upper bounds: at the bound
+/// itself, or next to it.
 template <class Side, class Word>
 std::vector<std::uint64_t> tree_index<Side, Word>::edge(const range_batch& ranges, bool last) const {
   require_whole();

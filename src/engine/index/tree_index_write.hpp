@@ -1,7 +1,7 @@
-// tree_index_write.hpp - how tree_index is changed. Included by tree_index.cpp.
+// tree_index_write.hpp - changes of tree_index. Included by tree_index.cpp.
 //
-// Lists first, then the tree, in two writes each of which is done as a whole or not at all. Everything that was done is
-// noted before the next step, so that taking back starts from wherever it stopped.
+// Lists are written first, then the tree, in two writes each of which is atomic. Every step is recorded before the next
+// one, so that a revert can start from wherever the change failed.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class tree_index<Side, Word>::change final : public core_change {
     Word key;
     std::uint64_t row;
     bool inserted;
-    bool exempt;  // a column of the key is NULL: it may be there twice
+    bool exempt;  // a key column is NULL, so duplicates are allowed
   };
   using rows = posting_lists::list;
 
@@ -165,17 +165,17 @@ class tree_index<Side, Word>::change final : public core_change {
   }
 
   tree_index& core_;
-  std::uint64_t size_;  // of the core after the change; once it is committed, before it
+  std::uint64_t size_;  // size of the core after the change; after the commit, the size before it
   std::vector<posting_lists::former> formers_;
-  std::vector<std::uint64_t> made_;     // lists
-  std::vector<std::uint64_t> emptied_;  // lists that are not needed once this can no longer be undone
+  std::vector<std::uint64_t> made_;     // created lists
+  std::vector<std::uint64_t> emptied_;  // lists that are freed once the change cannot be undone any more
   std::vector<Word> assigned_;
   std::vector<std::uint64_t> values_;
-  std::vector<Word> changed_, new_;  // of those: keys that were there, with what; and keys that were not
+  std::vector<Word> changed_, new_;  // of those: keys that existed, with their old values, and new keys
   std::vector<std::uint64_t> old_values_;
   std::vector<Word> gone_;
   std::vector<std::uint64_t> gone_values_;
-  bool has_begun_ = false;  // to write to the tree
+  bool has_begun_ = false;  // the tree has been written to
   bool committed_ = false;
   bool is_undone_ = false;
 };

@@ -32,7 +32,7 @@ class device_sums_of final : public device_sums<Word> {
   explicit device_sums_of(tree t) : tree_(std::move(t)) {}
 
   std::shared_ptr<arrow::Array> answer(std::span<const Word> lo, std::span<const Word> hi) const override {
-    // Written where Arrow reads them: a sum has the bytes of its type there, decimals included.
+    // The sums are written directly into the Arrow buffer: a sum has the bytes of its Arrow type, including decimals.
     const std::size_t n = lo.size();
     std::shared_ptr<arrow::Buffer> bytes_of_sums =
         value_of(arrow::AllocateBuffer(static_cast<std::int64_t>(n * sizeof(sum))), no_room);
@@ -48,7 +48,7 @@ class device_sums_of final : public device_sums<Word> {
  private:
   static constexpr const char* no_room = "aggregate: there is no room for the answers";
 
-  /// Which ranges have nothing in them: those whose sum is not zero need not be counted.
+  /// Returns the empty ranges. A range whose sum is not zero need not be counted.
   [[nodiscard]] std::vector<std::size_t> empty_ones(std::span<const Word> lo, std::span<const Word> hi,
                                                     std::span<const sum> sums) const {
     std::vector<std::size_t> doubtful;
@@ -74,7 +74,7 @@ class device_sums_of final : public device_sums<Word> {
       return arrow::int64();
     }
   }
-  /// A bit for each of n answers; none if all are there.
+  /// Returns a validity bitmap of n results, or null if all are valid.
   static std::shared_ptr<arrow::Buffer> valid_but(const std::vector<std::size_t>& empty, std::size_t n) {
     if (empty.empty()) return nullptr;
     std::shared_ptr<arrow::Buffer> bits = value_of(arrow::AllocateEmptyBitmap(static_cast<std::int64_t>(n)), no_room);
@@ -86,7 +86,7 @@ class device_sums_of final : public device_sums<Word> {
   tree tree_;
 };
 
-/// Appends a column's values, converted; false if one is NULL.
+/// Appends a column's values, converted. Returns false if one is NULL.
 template <class From, class To>
 bool append_converted(const arrow::Array& from, std::vector<To>& to) {
   if (from.null_count() != 0) return false;
@@ -184,7 +184,7 @@ std::unique_ptr<device_sums<Word>> word_device<Word>::make_sums(const summary_so
   const Word lo[] = {0};
   const Word hi[] = {std::numeric_limits<Word>::max()};
   const auto build = [&](const auto& tree) {
-    const auto all = tree.range(lo, hi);  // stays on the device
+    const auto all = tree.range(lo, hi);  // remains on the device
     return static_tree<Word, Value>::build(all.keys.span(), values, {.sorted = true, .keep = aggregates::sum},
                                            tree.get_device());
   };

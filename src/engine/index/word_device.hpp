@@ -1,9 +1,8 @@
-// word_device.hpp - the side of a static index on its device: large batches are answered there and come back as rows
-// and sums.
+// word_device.hpp - the device side of a static index: large batches are answered there and returned as rows and sums.
 //
-// One tree maps words to rows; a column whose sums are asked for in large batches gets another one, words to values
-// with sums kept. Both are copies: everything can be answered on the host as well. No CUDA is named here; a CPU device
-// does too.
+// One tree maps words to rows. A column whose sums are requested in large batches gets a second one, which maps words
+// to values and keeps sums. Both are copies, so everything can be answered on the host as well. This file does not
+// depend on CUDA; a CPU device works, too.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -23,12 +22,12 @@
 
 namespace espalier::engine {
 
-/// Sums of one column over ranges of words.
+/// The sums of one column over ranges of words.
 template <class Word>
 class device_sums {
  public:
   virtual ~device_sums() = default;
-  /// NULL where there is nothing.
+  /// The sum of an empty range is NULL.
   [[nodiscard]] virtual std::shared_ptr<arrow::Array> answer(std::span<const Word> lo,
                                                              std::span<const Word> hi) const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
@@ -39,22 +38,23 @@ class word_device {
  public:
   using words = std::span<const std::uint64_t>;
 
-  /// Ascending words, and the rows that have them: `rows` may be longer.
+  /// `keys` are ascending words and `rows` their rows; `rows` may be longer.
   word_device(std::span<const Word> keys, const number_array& rows, const device& where);
 
-  /// Behind the last element of [0, word], for each word; before the first of [word, ...).
+  /// upper_bound returns the rank after the last element of [0, word] for each word, lower_bound that of the first
+  /// element of [word, ...).
   void upper_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const;
   void lower_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const;
 
-  /// The first or the last row of each range of words, or no_row. Nothing if a range goes to the end of all words: the
-  /// device has no question for that.
+  /// Returns the first or the last row of each range of words, or no_row. Returns nothing if a range extends to the
+  /// greatest word, which the device does not support.
   [[nodiscard]] std::optional<std::vector<std::uint64_t>> edge(words lo, words hi, bool last) const;
 
-  /// Null if sums of the column cannot be had here: decimals, columns with NULLs, and floats, whose sums have to be the
-  /// same bits wherever they are computed.
+  /// Returns null if the device does not support sums of the column: decimals, columns with NULLs, and floats, whose
+  /// sums have to be bitwise identical wherever they are computed.
   [[nodiscard]] std::shared_ptr<arrow::Array> sum(const summary_source& column, words lo, words hi) const;
 
-  /// What sums of the column need, made now.
+  /// Builds the sums of the column now.
   void prepare_aggregates(const summary_source& column) const { static_cast<void>(sums_for(column)); }
 
   [[nodiscard]] std::size_t bytes() const;
@@ -73,10 +73,10 @@ class word_device {
   [[nodiscard]] std::unique_ptr<device_sums<Word>> sums_of(const summary_source& column) const;
 
   number_array rows_;
-  std::optional<row_tree<std::uint32_t>> narrow_;  // one of the two, as wide as the rows
+  std::optional<row_tree<std::uint32_t>> narrow_;  // one of the two, as wide as the row ids
   std::optional<row_tree<std::uint64_t>> wide_;
   mutable std::mutex mutex_;
-  mutable std::map<std::size_t, std::unique_ptr<device_sums<Word>>> sums_;  // by column; null: cannot be had
+  mutable std::map<std::size_t, std::unique_ptr<device_sums<Word>>> sums_;  // by column; null if not supported
 };
 
 extern template class word_device<std::uint32_t>;

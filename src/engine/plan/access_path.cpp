@@ -13,7 +13,7 @@
 namespace espalier::engine {
 namespace {
 
-// `column op constant` or its mirror image, about a column of the scan's table.
+// A condition `column op constant`, or its mirror image, on a column of the scan's table.
 struct column_test {
   op kind;
   expr_ptr value;
@@ -39,7 +39,8 @@ std::optional<column_test> test_of(const scan_node& scan, std::size_t table_colu
   return std::nullopt;
 }
 
-// The text before the first wildcard; `exact`: only one % follows, so that the prefix says all.
+// Returns the text before the first wildcard of the pattern. `exact` is set if only one % follows, so that the prefix
+// is equivalent to the pattern.
 std::optional<std::string> like_prefix(const expr& like, bool& exact) {
   if (like.number == 1 || !is_literal(like.args[1]) || !like.args[1]->value->is_valid) return std::nullopt;
   const auto pattern = static_cast<const arrow::StringScalar&>(*like.args[1]->value).value->ToString();
@@ -62,14 +63,14 @@ bool add_prefix(const expr_ptr& condition, index_range& range) {
 void add_bound(const column_test& test, const expr_ptr& condition, index_range& range) {
   const bool lower = test.kind == op::greater || test.kind == op::greater_equal;
   auto& end = lower ? range.lo : range.hi;
-  if (end) return;  // a second bound on the same side stays a condition
+  if (end) return;  // a second bound on the same side remains a filter condition
   (lower ? range.lo_inclusive : range.hi_inclusive) = test.kind == op::greater_equal || test.kind == op::less_equal;
   end = test.value;
   range.condition = key_condition::between;
   range.answers.push_back(condition);
 }
 
-// The condition on the column behind the equal ones.
+// Adds the range condition on the column after those with equality conditions.
 void add_range(const scan_node& scan, std::size_t column, index_range& range) {
   for (const auto& condition : scan.conditions) {
     const auto test = test_of(scan, column, condition);
@@ -141,7 +142,7 @@ void note_rejected(scan_node& scan, const std::vector<index_range>& ranges) {
   }
 }
 
-// The cheapest of the ranges whose index has all that is wanted of its rows.
+// Returns the cheapest of the ranges whose index covers the scan.
 std::optional<std::size_t> best_alone(const scan_node& scan, const std::vector<index_range>& ranges) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
@@ -173,7 +174,7 @@ double key_cost(const scan_node& scan, double rows) {
 
 bool is_covering(const scan_node& scan, const index_range& range, const row_options& asked) {
   if (scan.with_row_ids || !range.index->gives_keys(asked)) return false;
-  // Byte keys have no greatest one: a range without an upper end would be read out of the list of all keys.
+  // Byte keys have no greatest key, so a range without an upper bound would be read from the list of all keys.
   const bool open_end = range.equal.empty() && range.condition == key_condition::between && !range.hi;
   if (open_end && range.index->kind() == index_kind::radix) return false;
   std::set<column_id> wanted;
@@ -234,7 +235,7 @@ double rows_in(const index_range& range, const planner_options& options) {
     for (const auto count : range.index->estimates(ranges)) rows += static_cast<double>(count);
     return rows;
   } catch (const located_error&) {
-    return total;  // an expression that fails: let it fail when the statement runs
+    return total;  // the expression fails; the error is reported at execution
   }
 }
 
@@ -261,7 +262,8 @@ void choose_access_path(scan_node& scan, const planner_options& options) {
       return;
     }
   }
-  // The best one alone, then with the next ones as long as fewer fetched rows pay for more row ids.
+  // Starts with the best range and intersects it with further ones as long as fetching fewer rows outweighs reading
+  // more row ids.
   double best = cost::question + fetch_cost(scan, static_cast<double>(ranges[0].rows));
   std::size_t used = 1;
   double rows = static_cast<double>(ranges[0].rows);

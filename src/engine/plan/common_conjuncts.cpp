@@ -7,7 +7,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t most_branches = 100;  // branches are compared with each other
+constexpr std::size_t most_branches = 100;  // branches are compared pairwise
 
 bool cannot_fail(const expr_ptr& e) {
   const bool tests =
@@ -17,7 +17,7 @@ bool cannot_fail(const expr_ptr& e) {
          });
 }
 
-// Also a = b and b = a.
+// Returns whether the conditions are equivalent; a = b and b = a are.
 bool says_the_same(const expr& a, const expr& b) {
   if (same(a, b)) return true;
   return is_comparison(a.kind) && is_comparison(b.kind) && a.kind == mirrored(b.kind) && same(*a.args[0], *b.args[1]) &&
@@ -50,7 +50,7 @@ void add_factored(const expr_ptr& condition, std::vector<expr_ptr>& into) {
   std::vector<expr_ptr> rest;
   for (auto& branch : branches) {
     std::erase_if(branch, [&](const expr_ptr& e) { return contains(common, *e); });
-    if (branch.empty()) return;  // it says no more than what all of them say
+    if (branch.empty()) return;  // the OR of the remaining conditions is always true
     rest.push_back(conjunction(branch));
   }
   into.push_back(make_call(op::logical_or, condition->type, std::move(rest), condition->position));

@@ -13,7 +13,7 @@
 namespace espalier::engine {
 namespace {
 
-// What both forms say of a node. Names of properties are PostgreSQL's where it has one.
+// The properties of a node that both formats show. Property names are PostgreSQL's where it has one.
 struct description {
   std::string type;   ///< "Index Scan"
   std::string title;  ///< "Index Scan using by_day on orders"
@@ -101,7 +101,7 @@ class describer {
     return out;
   }
 
-  // What the range says, for people: the conditions it answers, or its ends where a join asks.
+  // Returns the range as text: the conditions that it answers, or its bounds if it is probed by a join.
   [[nodiscard]] std::string range(const index_range& r) const {
     if (!r.answers.empty()) return list(r.answers);
     std::string out;
@@ -272,7 +272,7 @@ void write_text(const describer& describe, const plan_node& plan, int depth, std
   }
   out += "\n";
   for (const auto& [name, value] : what.properties) {
-    // The title has these already.
+    // The title of the node already includes these properties.
     if (name == "Relation Name" || name == "Alias" || name == "Join Type" || name == "Strategy") continue;
     if (name == "Scan Direction") continue;
     if (name == "Index Name" && plan.kind != node_kind::join && plan.kind != node_kind::as_of_join) continue;
@@ -282,7 +282,7 @@ void write_text(const describer& describe, const plan_node& plan, int depth, std
   for (const auto& input : plan.inputs) write_text(describe, *input, depth + 1, out);
 }
 
-// Viewers show these as lists.
+// Plan viewers expect these properties to be lists.
 bool is_list(const std::string& property) {
   return property == "Output" || property == "Sort Key" || property == "Group Key";
 }

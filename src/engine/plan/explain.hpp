@@ -1,4 +1,4 @@
-// explain.hpp - a plan as text for people, and as JSON in PostgreSQL's shape for plan viewers.
+// explain.hpp - formats a plan as text, and as JSON in PostgreSQL's format for plan viewers.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace espalier::engine {
 
 struct explain_times {
   double planning = 0;   ///< milliseconds
-  double execution = 0;  ///< of EXPLAIN ANALYZE
+  double execution = 0;  ///< milliseconds, for EXPLAIN ANALYZE
 };
 
-/// One line for each node, with its properties below it. With statistics where nodes have run.
+/// Returns one line per node, followed by its properties. Nodes that were executed include statistics.
 [[nodiscard]] std::string explain_text(const plan_node& plan, const explain_times& times);
 [[nodiscard]] std::string explain_json(const plan_node& plan, const explain_times& times);
 

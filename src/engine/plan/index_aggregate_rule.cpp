@@ -22,7 +22,7 @@ bool has_in_list(const index_range& range) {
   return std::any_of(range.equal.begin(), range.equal.end(), [](const expr_ptr& e) { return e->kind == op::in_list; });
 }
 
-// Without ranks an index walks the range.
+// The cost of an index without ranks, which reads the whole range.
 double walking_cost(const aggregate_node& aggregate, const index_range& range) {
   const auto rows = static_cast<double>(range.rows);
   return cost::question + rows * (cost::found_row + cost::gathered_value * static_cast<double>(aggregate.calls.size()));
@@ -33,7 +33,7 @@ double scanning_cost(const scan_node& scan) {
   return rows * cost::scanned_value * static_cast<double>(scan.conditions.size() + scan.columns.size() + 1);
 }
 
-// The table's column of each call's argument; none if the index cannot answer one of them.
+// Returns the table column of each call's argument, or nothing if the index cannot answer one of the calls.
 std::optional<std::vector<std::size_t>> answerable(const aggregate_node& aggregate, const scan_node& scan,
                                                    const table_index& index) {
   std::vector<std::size_t> columns;
@@ -45,7 +45,7 @@ std::optional<std::vector<std::size_t>> answerable(const aggregate_node& aggrega
   return columns;
 }
 
-// Do the keys name the index columns from `first` on, all in one direction?
+// Returns whether the sort keys are the index columns from `first` on, all in the same direction.
 bool matches_order(const sort_node& sort, const scan_node& scan, const table_index& index, std::size_t first) {
   const auto& columns = index.spec().columns;
   if (sort.keys.size() > columns.size() - first) return false;
@@ -104,7 +104,8 @@ void deliver_in_order(scan_node& scan, const ordered_choice& choice, key_order o
   scan.estimate = std::min({scan.estimate, static_cast<double>(choice.range.rows), static_cast<double>(limit)});
 }
 
-// Are these, in whatever order, the first columns of the index behind those that the range has one value for?
+// Returns whether these are, in any order, the leading columns of the index after those that the range fixes to one
+// value.
 bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range& range) {
   const auto& columns = range.index->spec().columns;
   const std::size_t fixed = range.equal.size();
@@ -116,13 +117,13 @@ bool are_first_columns(const std::vector<std::size_t>& wanted, const index_range
   });
 }
 
-constexpr double walked_key = 40;  // measured: a key of a long range, in order, compared with hash tables on two cores
+constexpr double walked_key = 40;  // ns per key of a long range, measured against hash tables on two cores
 
-// Do the first rows of the index that have a key have equal ones? Then a group has many rows, and groups are few.
+// Returns whether the first entries of the index share their keys, which means that there are few groups of many rows.
 bool has_few_groups(const table_index& index, std::size_t columns) {
   constexpr std::int64_t look = 256;
   const auto keys = index.keys(index.ranges({}), {.limit = look});
-  if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) return false;  // far too much text
+  if (std::find(keys.begin(), keys.end(), nullptr) != keys.end()) return false;  // the keys have too much text
   std::int64_t groups = 1;
   for (std::int64_t i = 1; i < keys[0]->length(); ++i) {
     bool same_group = true;
@@ -132,7 +133,7 @@ bool has_few_groups(const table_index& index, std::size_t columns) {
   return groups * 32 < look;
 }
 
-// The columns of the table that rows are grouped by, each once; none where one is an expression.
+// Returns the distinct table columns of the group keys, or nothing if a key is an expression.
 std::optional<std::vector<std::size_t>> grouped_columns(const std::vector<expr_ptr>& keys, const scan_node& scan) {
   std::vector<std::size_t> out;
   for (const auto& key : keys) {
@@ -169,7 +170,7 @@ plan_ptr aggregate_by_index(const aggregate_node& aggregate, const planner_optio
     out->calls = aggregate.calls;
     out->columns = *columns;
     out->outputs = aggregate.outputs;
-    out->inputs = aggregate.inputs;  // never run; it knows the names of the columns
+    out->inputs = aggregate.inputs;  // never executed; it supplies the names of the columns
     out->estimate = 1;
     out->cost = cost::question * static_cast<double>(out->calls.size());
     return out;
@@ -179,7 +180,7 @@ plan_ptr aggregate_by_index(const aggregate_node& aggregate, const planner_optio
 
 plan_ptr order_by_index(const sort_node& sort, const planner_options& options) {
   if (!options.use_indexes) return nullptr;
-  // Projections that only hand columns on do not change the order.
+  // Projections that only pass columns through keep the order.
   const plan_node* at = sort.inputs[0].get();
   if (at->kind == node_kind::project && at->inputs[0]->kind == node_kind::scan) at = at->inputs[0].get();
   if (at->kind != node_kind::scan) return nullptr;
@@ -192,7 +193,7 @@ plan_ptr order_by_index(const sort_node& sort, const planner_options& options) {
   const double rows = std::max(scan.estimate, 2.0);
   const double sorting = scan.cost + rows * std::log2(rows) * cost::sorted_row;
   if (!best || (best->cost >= sorting && !options.prefer_indexes)) return nullptr;
-  auto& chosen = const_cast<scan_node&>(scan);  // a node of the plan that `sort` is being replaced in
+  auto& chosen = const_cast<scan_node&>(scan);  // a node of the plan in which `sort` is being replaced
   deliver_in_order(chosen, *best, sort.keys[0].descending ? key_order::descending : key_order::ascending, sort.limit);
   return sort.inputs[0];
 }
@@ -218,9 +219,9 @@ void group_by_index(plan_node& node, const planner_options& options) {
     const bool all = range.equal.empty() && range.condition == key_condition::anything;
     const double rows = all ? static_cast<double>(index->rows_indexed()) : rows_in(range, options);
     range.rows = static_cast<std::uint64_t>(rows);
-    // One thread walks the index; a scan and its hash tables have all of them.
+    // The index is read by one thread; a scan with hash tables uses all threads.
     const double price = cost::question + std::max(key_cost(scan, rows), rows * walked_key);
-    // Groups in order cost as much as few groups do without.
+    // Grouping in index order costs as much as hashing into few groups.
     const double grouping = rows * cost::counted_row;
     const double hashing =
         scan.estimate * (has_few_groups(*index, columns->size()) ? cost::counted_row : cost::hashed_row);

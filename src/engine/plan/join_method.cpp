@@ -19,7 +19,7 @@ struct sides {
   std::set<column_id> left, right;
 };
 
-// Any value of the type.
+// Returns an arbitrary value of the type.
 std::shared_ptr<arrow::Scalar> some_value(const column_type& type) {
   if (type.id == type_id::varchar) return std::make_shared<arrow::StringScalar>("");
   const auto made = arrow::MakeScalar(arrow_type(type), 0);
@@ -27,7 +27,7 @@ std::shared_ptr<arrow::Scalar> some_value(const column_type& type) {
   return std::make_shared<arrow::Decimal128Scalar>(arrow::Decimal128(0), arrow_type(type));
 }
 
-// left = right, whichever way round it was written.
+// Adds left = right to the join's equalities, in either orientation.
 bool add_equality(join_node& join, const expr_ptr& condition, const sides& of) {
   if (condition->kind != op::equal) return false;
   const auto& a = condition->args[0];
@@ -46,7 +46,7 @@ bool add_equality(join_node& join, const expr_ptr& condition, const sides& of) {
   return true;
 }
 
-// Two values that are not distinct are equal, or both NULL: as equalities of keys that are never NULL.
+// Adds IS NOT DISTINCT FROM as equalities of keys that are never NULL.
 bool add_null_equality(join_node& join, const expr_ptr& condition, const sides& of) {
   if (condition->kind != op::is_not_distinct) return false;
   const auto not_null = [](const expr_ptr& e) {
@@ -65,13 +65,13 @@ struct band_bound {
   op kind;
 };
 
-// `value op end` with the value on one side only and the end on the other.
+// Returns a bound `value op end` whose value is on one side and whose end is on the other.
 std::optional<band_bound> bound_on(const expr_ptr& condition, const std::set<column_id>& value_side,
                                    const std::set<column_id>& end_side) {
   if (!is_comparison(condition->kind) || condition->kind == op::equal || condition->kind == op::not_equal) {
     return std::nullopt;
   }
-  if (condition->args[0]->type.id == type_id::varchar) return std::nullopt;  // their codes differ between columns
+  if (condition->args[0]->type.id == type_id::varchar) return std::nullopt;  // keys differ between columns
   for (int flipped = 0; flipped < 2; ++flipped) {
     const auto& value = condition->args[flipped ? 1 : 0];
     const auto& end = condition->args[flipped ? 0 : 1];
@@ -86,7 +86,7 @@ std::optional<band_bound> bound_on(const expr_ptr& condition, const std::set<col
   return std::nullopt;
 }
 
-// The band of one value, with as many of its two ends as there are.
+// The band of one value, with one or two bounds.
 struct band {
   expr_ptr value, lo, hi;
   bool lo_inclusive = true, hi_inclusive = true;
@@ -139,7 +139,8 @@ void swap_sides(join_node& join) {
   for (auto& [left, right] : join.equal) std::swap(left, right);
 }
 
-// An index of the right side over columns that the join compares: as many equal ones as it has, then a band.
+// Returns the range of an index of the right side that the join conditions describe: as many equalities as possible,
+// then a band.
 std::optional<index_range> lookup_range(const join_node& join, const scan_node& scan, const band* b,
                                         const std::shared_ptr<table_index>& index, std::vector<std::size_t>& equal_used,
                                         bool& band_used) {
@@ -190,7 +191,8 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
                 per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
     if (price >= other_cost) continue;
     if (band_used) without(join.residual, b->answers);
-    // In the order in which a hash join checks them, so that what guards another condition there guards it here.
+    // The conditions are checked in the order of a hash join, so that a condition that guards another one there guards
+    // it here.
     auto checked = scan->conditions;
     for (std::size_t i = 0; i < join.equal.size(); ++i) {
       if (std::find(equal_used.begin(), equal_used.end(), i) == equal_used.end()) {
@@ -199,7 +201,7 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
     }
     join.residual.insert(join.residual.begin(), checked.begin(), checked.end());
     join.method = band_used ? join_method::band_index : join_method::index_lookup;
-    auto& asked = const_cast<scan_node&>(*scan);  // what EXPLAIN tells of it; the join does the asking
+    auto& asked = const_cast<scan_node&>(*scan);  // for EXPLAIN; the join probes the index
     asked.ranges = {*range};
     asked.index_only = false;
     asked.residual.clear();
@@ -220,7 +222,7 @@ std::shared_ptr<const table_index> order_index(const join_node& join, bool left)
   return nullptr;
 }
 
-// Of both sides out of their indexes; infinite where there are none.
+// Returns the cost of merging both sides in index order, or infinity if an index is missing.
 double merge_cost(const join_node& join) {
   const bool possible = join.equal.size() == 1 && join.equal[0].first->type.id != type_id::varchar &&
                         order_index(join, true) && order_index(join, false);
@@ -250,7 +252,7 @@ double joined_rows(const join_node& join, bool has_band) {
   const double left = join.inputs[0]->estimate;
   const double right = join.inputs[1]->estimate;
   if (join.type == join_type::semi || join.type == join_type::anti) {
-    // At least some are left: values are those of a sample, and what one side has need not be on the other.
+    // The estimate is never 0: the values are from a sample, and a key of one side need not occur on the other.
     const double share = std::clamp(matched_share(*join.inputs[0], *join.inputs[1], join.conditions), 0.0, 1.0);
     return left * (join.type == join_type::semi ? share : std::max(0.1, 1 - share));
   }
@@ -289,7 +291,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
   }
   const auto of_right = band_of(join.residual, of.right, of.left);
   const auto of_left = band_of(join.residual, of.left, of.right);
-  // One end of a band, where the other side's value has both, would be half of an answer.
+  // A band with one bound is not used if the other side's value has both bounds.
   const std::size_t right_ends = of_right ? of_right->answers.size() : 0;
   const std::size_t left_ends = of_left ? of_left->answers.size() : 0;
   const band* right_band = right_ends > 0 && right_ends >= left_ends ? &*of_right : nullptr;
@@ -307,7 +309,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
     constexpr double any_cost = std::numeric_limits<double>::infinity();
     const double merge = merge_cost(join);
     if (options.prefer_indexes && merge < any_cost) return use_merge(join);
-    // A lookup reads one side and has to be cheaper than all else does with both.
+    // A lookup reads one side only and has to be cheaper than the other methods, which read both.
     const double other = options.prefer_indexes ? any_cost : std::min(hash + below, merge);
     if (try_lookup(join, bands ? right_band : nullptr, other - join.inputs[0]->cost)) return;
     if (join.type == join_type::inner) {
@@ -319,7 +321,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
   }
   join.cost = below + hash;
   if (join.equal.empty() || both_ends) {
-    // The larger side is searched, so it is better sorted than walked; full joins see both sides anyway.
+    // The larger side should be sorted and searched, not iterated over. A full join visits both sides anyway.
     if (left_band && !right_band) {
       use_band(join, *left_band, false);
       return;
@@ -335,7 +337,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
     return;
   }
   join.method = join_method::hash;
-  // Semi and anti joins only mark the rows of the left side that meet one.
+  // Semi and anti joins only mark the rows of the left side that have a match.
   const bool either = join.type == join_type::inner || join.type == join_type::semi || join.type == join_type::anti;
   join.build_left = either && left < right;
 }

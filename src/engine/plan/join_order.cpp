@@ -14,7 +14,7 @@
 namespace espalier::engine {
 namespace {
 
-constexpr std::size_t most_tried = 10;  // 2^n sets of inputs are looked at; beyond, the best next input is taken
+constexpr std::size_t most_tried = 10;  // dynamic programming over 2^n sets; larger groups use the greedy order
 
 struct join_group {
   std::vector<plan_ptr> inputs;
@@ -37,7 +37,7 @@ void collect_group(const plan_ptr& node, join_group& out) {
   out.conditions.insert(out.conditions.end(), join->conditions.begin(), join->conditions.end());
 }
 
-// The column of a table behind one side of an equality, with how many different values it can have.
+// The table column behind one side of an equality, with its estimated number of distinct values.
 struct key_side {
   double values = 0;
   bool unique = false;
@@ -62,7 +62,8 @@ std::optional<key_side> side_of(const plan_node& input, const expr_ptr& e) {
   return out;
 }
 
-// How many different keys an equality compares: those of the side that has each once, else of the side with more.
+// Returns the number of distinct keys that an equality compares: that of the side whose keys are unique, otherwise that
+// of the side with more keys.
 double key_count(const plan_node& left, const plan_node& right, const expr& equality) {
   for (int flipped = 0; flipped < 2; ++flipped) {
     const auto a = side_of(left, equality.args[flipped ? 1 : 0]);
@@ -74,7 +75,8 @@ double key_count(const plan_node& left, const plan_node& right, const expr& equa
   return 0;
 }
 
-// Several equalities of two tables hardly have more keys than the smaller table has rows: together they name its rows.
+// Several equalities of two tables rarely have more distinct keys than the smaller table has rows, since together they
+// identify its rows.
 double most_keys(const plan_node& left, const plan_node& right) {
   const auto rows = [](const plan_node& input) {
     return input.kind == node_kind::scan
@@ -84,7 +86,7 @@ double most_keys(const plan_node& left, const plan_node& right) {
   return std::max(1.0, std::min(rows(left), rows(right)));
 }
 
-// How many keys the equalities of two inputs have together.
+// The number of distinct keys of all equalities between two inputs together.
 class key_counts {
  public:
   void add(const plan_node& left, const plan_node& right, double keys) {
@@ -124,7 +126,7 @@ class order_search {
     return rows_on_the_way(found) < 0.9 * rows_on_the_way(written) ? found : written;
   }
 
-  /// Conditions that can be checked once `next` joins the inputs of `there`, and could not before.
+  /// Returns the conditions that can be checked once `next` joins the inputs of `there`, and not before.
   [[nodiscard]] std::vector<expr_ptr> conditions_at(std::uint64_t there, std::size_t next) const {
     std::vector<expr_ptr> out;
     for (std::size_t c = 0; c < inputs_of_.size(); ++c) {
@@ -140,7 +142,7 @@ class order_search {
     return (inputs_of_[condition] & ~with) == 0 && !before;
   }
 
-  /// Of an equality of two inputs; the search asks for it again and again.
+  /// Returns the number of keys of an equality between two inputs. It is cached, since the search uses it repeatedly.
   [[nodiscard]] double keys_between(std::size_t i, std::size_t next, std::size_t condition) const {
     const auto [found, added] = keys_.try_emplace({i, next, condition}, 0);
     if (added) found->second = key_count(*group_.inputs[i], *group_.inputs[next], *group_.conditions[condition]);
@@ -176,7 +178,7 @@ class order_search {
     return sum;
   }
 
-  // The best order of every set of inputs is that of one input less, and that input.
+  // The best order of a set of inputs is the best order of a set with one input less, followed by that input.
   [[nodiscard]] std::vector<std::size_t> by_trying_all() const {
     const std::size_t n = group_.inputs.size();
     struct step {
@@ -228,11 +230,11 @@ class order_search {
 
   const join_group& group_;
   std::vector<std::set<column_id>> columns_;
-  std::vector<std::uint64_t> inputs_of_;  // of each condition, as bits
+  std::vector<std::uint64_t> inputs_of_;  // bit set of inputs per condition
   mutable std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> keys_;
 };
 
-// What a join on the way hands on: what the top has, and what conditions further up read.
+// Sets the outputs of an intermediate join: the outputs of the top join and the columns that later conditions read.
 void set_outputs(join_node& join, const join_node& top, const std::vector<expr_ptr>& later) {
   std::set<column_id> wanted = output_ids(top);
   for (const auto& condition : later) collect_columns(condition, wanted);

@@ -1,4 +1,4 @@
-// join_order.hpp - in which order three or more inputs of inner joins meet.
+// join_order.hpp - chooses the order of three or more inputs of inner joins.
 #pragma once
 
 #include <functional>
@@ -7,17 +7,17 @@
 
 namespace espalier::engine {
 
-/// Is it the top of at least two inner joins in a row?
+/// Returns whether the node is the top of at least two consecutive inner joins.
 [[nodiscard]] bool has_join_order(const plan_node& node);
-/// The joins in the order that makes the fewest rows on the way, as one input after the other joins what is there, with
-/// methods chosen. `chosen` plans an input. The order as written stays where none is better.
+/// Returns the left-deep join order with the fewest intermediate rows, with join methods chosen. `chosen` plans an
+/// input. The order of the statement is kept if none is better.
 [[nodiscard]] plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_ptr)>& chosen,
                                      const planner_options& options);
 
-/// Rows that an inner join of two inputs has, by the conditions between them.
+/// Estimates the number of rows of an inner join by the conditions between its inputs.
 [[nodiscard]] double rows_of_inner_join(const plan_node& left, const plan_node& right,
                                         const std::vector<expr_ptr>& conditions);
-/// The share of the left side's rows that a semi join keeps, by its equalities; a half where nothing is known.
+/// Estimates the share of the left side's rows that a semi join keeps, by its equalities; one half if nothing is known.
 [[nodiscard]] double matched_share(const plan_node& left, const plan_node& right,
                                    const std::vector<expr_ptr>& conditions);
 

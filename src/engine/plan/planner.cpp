@@ -23,7 +23,7 @@ std::optional<std::uint64_t> literal_count(const expr_ptr& e) {
   return static_cast<std::uint64_t>(static_cast<const arrow::Int64Scalar&>(*e->value).value);
 }
 
-// A sort below a LIMIT needs to deliver the first rows only; projections in between do not matter.
+// A sort below a LIMIT has to return the first rows only. Projections between them do not matter.
 void limit_sort(const limit_node& limit) {
   const auto count = limit.limit ? literal_count(limit.limit) : std::nullopt;
   const auto offset = literal_count(limit.offset);
@@ -95,7 +95,7 @@ void estimate(plan_node& node) {
     case node_kind::join:
     case node_kind::index_aggregate:
     case node_kind::shared:
-      return;  // where they are chosen
+      return;  // set when they are chosen
   }
   node.cost = below;
 }
@@ -108,7 +108,8 @@ void plan_shared(shared_node& node, const planner_options& options) {
   node.cost = source.body->cost;
 }
 
-// Joins are ordered by how many rows their inputs have: a scan's conditions are tried on some of its rows.
+// Joins are ordered by the row counts of their inputs, so the conditions of a scan are evaluated on a sample of its
+// rows.
 void sample_scan(plan_node& input, const planner_options& options) {
   if (input.kind != node_kind::scan) return;
   auto& scan = static_cast<scan_node&>(input);
@@ -147,7 +148,8 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
   return node;
 }
 
-// A projection that only hands columns on, under their ids, is nothing to a join: it would hide the scan's indexes.
+// A projection that only passes columns through under the same ids is removed below a join, since it would hide the
+// scan's indexes.
 plan_ptr behind_plain_projections(plan_ptr node) {
   while (node->kind == node_kind::project) {
     const auto& project = static_cast<const project_node&>(*node);
@@ -167,7 +169,7 @@ void drop_plain_projections(plan_node& plan) {
   }
 }
 
-// Expressions are shared and immutable; a subquery's plan is rebuilt in place of the old one.
+// Expressions are shared and immutable, so an expression with a subquery is rebuilt with the planned subquery.
 void plan_subqueries(plan_node& plan, const planner_options& options) {
   for_each_expression(plan, [&](expr_ptr& e) {
     e = rewrite(e, [&](const expr_ptr& node) -> expr_ptr {

@@ -15,7 +15,7 @@ void keep_outputs(plan_node& node, const std::set<column_id>& needed, std::vecto
     outputs.push_back(node.outputs[i]);
     kept.push_back(beside[i]);
   }
-  // What stands behind the pairs, such as row ids, stays.
+  // Outputs after the pairs, such as row ids, are kept.
   outputs.insert(outputs.end(), node.outputs.begin() + static_cast<std::ptrdiff_t>(beside.size()), node.outputs.end());
   node.outputs = std::move(outputs);
   beside = std::move(kept);
@@ -51,7 +51,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       keep_outputs(plan, needed, static_cast<file_scan_node&>(plan).columns);
       return;
     case node_kind::project:
-      // Columns of the answer are counted; only those below the top may go.
+      // The columns of the result are kept; only columns below the top can be removed.
       keep_outputs(plan, needed, static_cast<project_node&>(plan).expressions);
       below.clear();
       break;
@@ -60,7 +60,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
       below.clear();
       break;
     case node_kind::distinct:
-      for (const auto& output : plan.outputs) below.insert(output.id);  // all of them decide what is distinct
+      for (const auto& output : plan.outputs) below.insert(output.id);  // all columns determine which rows are distinct
       break;
     case node_kind::union_all:
     case node_kind::set_operation:

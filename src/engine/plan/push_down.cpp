@@ -17,9 +17,9 @@ plan_ptr with_conditions(plan_ptr plan, std::vector<expr_ptr> conditions) {
   return out;
 }
 
-constexpr double most_growth = 1000;  // nodes of a condition that passes a projection
+constexpr double most_growth = 1000;  // added nodes of a condition that is pushed through a projection
 
-// The condition in terms of what the projection reads.
+// Rewrites the condition to the columns that the projection reads.
 expr_ptr seen_through(const expr_ptr& condition, const std::map<column_id, expr_ptr>& meaning) {
   return rewrite(condition, [&](const expr_ptr& e) -> expr_ptr {
     if (e->kind != op::column) return nullptr;
@@ -34,7 +34,8 @@ plan_ptr through_project(std::shared_ptr<project_node> project, const std::vecto
   std::vector<expr_ptr> below, above;
   for (const auto& condition : conditions) {
     auto seen = seen_through(condition, meaning);
-    // Expressions that are made of each other would grow with every projection. What guards another stays in front.
+    // Nested expressions would grow with every projection. Once a condition stays above, the later ones stay, too,
+    // since it may guard them.
     const bool small = above.empty() && tree_size(seen) <= tree_size(condition) + most_growth;
     (small ? below : above).push_back(small ? std::move(seen) : condition);
   }
@@ -51,7 +52,8 @@ plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std:
   for (const auto& condition : conditions) {
     std::set<column_id> used;
     collect_columns(condition, used);
-    // A condition without columns decides about all groups, also about the one there is without rows.
+    // A condition without columns applies to all groups, also to the single group of an aggregation over no rows, so it
+    // stays above.
     (!used.empty() && contains_all(keys, condition) ? below : above).push_back(condition);
   }
   aggregate->inputs[0] = push_down(aggregate->inputs[0], std::move(below));
@@ -66,7 +68,7 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<expr_ptr> con
   std::vector<expr_ptr> written;
   for (const auto& condition : join->conditions) add_factored(condition, written);
   for (const auto& condition : written) {
-    // ON of an outer join decides who meets, not which rows of the kept side exist.
+    // The ON condition of an outer join decides which rows match, not which rows of the preserved side are returned.
     const bool may_left = type == join_type::inner || type == join_type::semi;
     const bool may_right = type != join_type::full;
     if (may_left && contains_all(left, condition)) {
@@ -115,7 +117,7 @@ plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
   switch (plan->kind) {
     case node_kind::filter: {
       auto& filter = static_cast<filter_node&>(*plan);
-      std::vector<expr_ptr> all;  // as written: earlier ones may guard later ones
+      std::vector<expr_ptr> all;  // in the order of the statement, since a condition may guard later ones
       for (const auto& condition : filter.conditions) add_factored(condition, all);
       all.insert(all.end(), conditions.begin(), conditions.end());
       return push_down(filter.inputs[0], std::move(all));

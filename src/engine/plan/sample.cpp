@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::uint64_t sampled_rows = 512;
 
-constexpr std::uint64_t sampled_bytes = std::uint64_t{1} << 22;  // of text, or so
+constexpr std::uint64_t sampled_bytes = std::uint64_t{1} << 22;  // approximate bytes of text
 
-// Live rows, evenly spread over the table; fewer where these columns have long texts.
+// Returns live rows, evenly spread over the table, and fewer of them if these columns have long texts.
 std::vector<std::uint64_t> sample_of(const table_version& table, const std::vector<std::size_t>& columns) {
   const std::uint64_t rows = table.rows();
   std::uint64_t text = 0;
@@ -46,7 +46,7 @@ bool can_be_evaluated(const expr_ptr& e, const planner_options& options) {
   });
 }
 
-// By how often values of the sample repeat (Haas and Stokes' Duj1, as PostgreSQL does it).
+// Estimates the number of distinct values with Haas and Stokes' Duj1 estimator, as PostgreSQL does.
 double estimated_value_count(double rows, double sampled, double different, double once) {
   if (sampled >= rows) return different;
   if (once >= sampled) return rows;
@@ -54,7 +54,7 @@ double estimated_value_count(double rows, double sampled, double different, doub
 }
 
 double count_values(const table_version& table, std::size_t column) {
-  const cancellation_scope unasked(nullptr);  // some microseconds, at the first statement that wants to know
+  const cancellation_scope unasked(nullptr);  // takes microseconds, at the first statement that needs it
   const std::vector<std::size_t> columns{column};
   const auto rows = sample_of(table, columns);
   if (rows.empty()) return 1;
@@ -67,7 +67,7 @@ double count_values(const table_version& table, std::size_t column) {
                                static_cast<double>(groups.count()), once);
 }
 
-// Counts by version of a table and column, until there are many of them.
+// A cache of distinct counts by table version and column, with a limited number of entries.
 class remembered_counts {
  public:
   double get(const table_version::pointer& table, std::size_t column) {
@@ -75,7 +75,7 @@ class remembered_counts {
     {
       const std::lock_guard hold(mutex_);
       const auto found = counts_.find(key);
-      // Another version may have got the memory of one that is gone.
+      // A later version may have been allocated at the address of a freed one, so the weak pointer is checked.
       if (found != counts_.end() && !found->second.of.expired()) return found->second.count;
     }
     const double count = count_values(*table, column);
@@ -120,7 +120,7 @@ std::optional<double> sampled_share(const scan_node& scan, const planner_options
     const auto passed = static_cast<double>(values.filter(scan.conditions, sample).rows);
     return std::max(passed, 0.5) / static_cast<double>(rows.size());
   } catch (const located_error&) {
-    return std::nullopt;  // it fails when the statement runs
+    return std::nullopt;  // the error is reported at execution
   }
 }
 

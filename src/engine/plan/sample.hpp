@@ -1,8 +1,8 @@
-// sample.hpp - what the planner learns of a table by looking at some of its rows.
+// sample.hpp - estimates from a sample of a table's rows.
 //
-// Without statistics that are kept, a condition such as status = 'F' was taken to let one row in a hundred through, and a
-// join column to have as many values as its table has rows. Some hundred rows, evenly spread, are read in microseconds
-// and tell both well enough to order joins by.
+// The engine stores no statistics. Without samples, a condition such as status = 'F' was assumed to select one row in a
+// hundred, and a join column to have as many distinct values as its table has rows. A few hundred rows, evenly spread,
+// are read in microseconds and estimate both well enough to order joins.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace espalier::engine {
 
-/// The share of the table's rows that pass all conditions of a scan. None where they cannot be evaluated while the plan
-/// is made: subqueries, parameters without values, a condition that fails for a row.
+/// Returns the share of the table's rows that satisfy all conditions of a scan. Returns nothing if they cannot be
+/// evaluated during planning: subqueries, parameters without values, or a condition that fails for a row.
 [[nodiscard]] std::optional<double> sampled_share(const scan_node& scan, const planner_options& options);
 
-/// About how many different values a column of the table has. Remembered for each version of a table.
+/// Estimates the number of distinct values of a column. The result is cached per table version.
 [[nodiscard]] double sampled_value_count(const table_entry& table, std::size_t column);
 
 }  // namespace espalier::engine

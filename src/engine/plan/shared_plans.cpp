@@ -10,8 +10,8 @@
 namespace espalier::engine {
 namespace {
 
-// Every node of a statement once: inputs, subqueries inside expressions, and bodies of shared plans when they are met
-// for the first time.
+// Visits every node of a statement once: inputs, subqueries in expressions, and the bodies of shared plans at their
+// first reference.
 class statement_walk {
  public:
   explicit statement_walk(std::function<void(plan_node&)> visit) : visit_(std::move(visit)) {}
@@ -19,7 +19,7 @@ class statement_walk {
   void operator()(plan_node& node) {
     visit_(node);
     for_each_expression(node, [&](expr_ptr& e) { queries_in(*e); });
-    // By number: `visit` may have replaced an input.
+    // The loop is by index, since `visit` may have replaced an input.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) (*this)(*node.inputs[i]);
     if (node.kind != node_kind::shared) return;
     const auto source = static_cast<shared_node&>(node).source;
@@ -28,7 +28,7 @@ class statement_walk {
     sources_.push_back(source);
   }
 
-  /// In the order in which their walks ended: a body comes behind those that it reads.
+  /// Returns the shared plans in post-order, so a body follows those that it reads.
   [[nodiscard]] std::vector<std::shared_ptr<shared_plan>> take_sources() { return std::move(sources_); }
 
  private:

@@ -1,5 +1,5 @@
-// shared_plans.hpp - queries of WITH: which of them are run once for several places, and which are part of the plan
-// that reads them, so that conditions and indexes reach into them.
+// shared_plans.hpp - decides which WITH queries are executed once for several references, and which are inlined, so
+// that conditions and indexes apply to them.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,16 @@
 
 namespace espalier::engine {
 
-/// A place that reads the plan. `ids`: of its columns, empty for those of the body itself, which one place may have.
+/// Returns a reference to the plan. `ids` are its column ids; if empty, the body's own ids are used, which at most one
+/// reference may do.
 [[nodiscard]] std::shared_ptr<shared_node> reference_to(const std::shared_ptr<shared_plan>& source,
                                                         const std::vector<column_id>& ids);
-/// Rows of one table or of VALUES, some columns and some rows of them: to read them twice costs less than to keep them,
-/// and an index of the table may answer each place.
+/// Returns whether the body is a selection and projection of one table or of VALUES. Reading it twice is cheaper than
+/// materializing it, and an index of the table may serve each reference.
 [[nodiscard]] bool is_trivial(const plan_node& body);
-/// Puts the body in place of a shared node wherever that is the only one that reads it, in the whole statement.
+/// Replaces each shared node that is the only reference to its body in the whole statement by the body.
 void inline_single_uses(plan_node& plan);
-/// The shared plans of a statement, those that others read first; its subqueries included.
+/// Returns the shared plans of a statement and its subqueries. A plan precedes those that read it.
 [[nodiscard]] std::vector<std::shared_ptr<shared_plan>> shared_plans(const plan_node& plan);
 
 }  // namespace espalier::engine

@@ -60,7 +60,7 @@ void subqueries_in(const expr_ptr& e, std::vector<std::pair<plan_ptr, const expr
 void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set<column_id>& made) {
   auto& plan = const_cast<plan_node&>(constant_plan);  // only read
   for (const auto& output : plan.outputs) {
-    // A projection or a join hands on what its inputs made; counting it as made here would hide outer columns.
+    // A projection or a join passes on columns of its inputs; counting them as defined here would hide outer columns.
     const bool passes_on =
         plan.kind != node_kind::scan && plan.kind != node_kind::loaded && plan.kind != node_kind::values &&
         plan.kind != node_kind::project && plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
@@ -76,7 +76,7 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
   for (const auto& input : plan.inputs) collect(*input, used, made);
 }
 
-// A projection of an outer column gives it no new id; it is free all the same.
+// A projection of an outer column keeps its id; the column is free nevertheless.
 void uncount_outer_projections(const plan_node& plan, std::set<column_id>& made) {
   for (const auto& input : plan.inputs) uncount_outer_projections(*input, made);
   if (plan.kind != node_kind::project) return;

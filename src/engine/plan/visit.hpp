@@ -1,4 +1,4 @@
-// visit.hpp - the expressions of a plan's nodes, whatever kind they are.
+// visit.hpp - visits the expressions of plan nodes of any kind.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace espalier::engine {
 
-/// Every expression that the node itself evaluates, to be read or replaced.
+/// Visits every expression that the node itself evaluates; `visit` may replace it.
 void for_each_expression(plan_node& node, const std::function<void(expr_ptr&)>& visit);
-/// Every subquery that an expression of the tree holds, innermost ones after those around them.
+/// Visits every subquery in the expressions of the tree; a subquery precedes those nested in it.
 void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&, const expr&)>& visit);
 [[nodiscard]] std::set<column_id> output_ids(const plan_node& plan);
-/// Columns that the plan uses and nobody in it makes: those of a query around it.
+/// Returns the columns that the plan uses and no node in it defines, which belong to an enclosing query.
 [[nodiscard]] std::set<column_id> free_columns(const plan_node& plan);
 [[nodiscard]] bool contains_all(const std::set<column_id>& have, const expr_ptr& e);
 

@@ -1,6 +1,6 @@
-// ast.hpp - a statement as it was written: names are not looked up yet, types not known.
+// ast.hpp - the abstract syntax tree of a statement. Names are not resolved and types are not known yet.
 //
-// Every node has the byte position in the text that errors about it point to (-1: none).
+// Every node stores the byte position in the statement text that its errors point to; -1 means that it has none.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct expression;
 using expression_ptr = std::unique_ptr<expression>;
 
 struct type_name {
-  std::string name;  ///< as PostgreSQL's catalog calls it: int4, numeric, varchar
+  std::string name;  ///< type name as in PostgreSQL's catalog: int4, numeric, varchar
   std::vector<int> modifiers;
   int position = -1;
 };
@@ -28,7 +28,7 @@ enum class expression_kind {
   star,    // names: [qualifier]
   null_literal,
   integer,    // text
-  number,     // text: with a fraction, an exponent or more digits than an integer has
+  number,     // text; has a fraction, an exponent or more digits than an integer can hold
   string,     // text
   boolean,    // flag
   parameter,  // number
@@ -72,9 +72,9 @@ struct expression {
   int number = 0;
   type_name type;
   std::shared_ptr<select> query;
-  // Of calls of aggregates.
-  expression_ptr filter;         ///< FILTER (WHERE ...)
-  std::vector<sort_key> order;   ///< ORDER BY inside, or of WITHIN GROUP
+  // The next two fields are used by calls of aggregates only.
+  expression_ptr filter;        ///< FILTER (WHERE ...)
+  std::vector<sort_key> order;  ///< ORDER BY inside the call or in WITHIN GROUP
   bool within_group = false;
 };
 
@@ -106,7 +106,7 @@ struct from_item {
 };
 
 struct target {
-  std::string name;  ///< empty: none given
+  std::string name;  ///< empty if omitted
   expression_ptr value;
   int position = -1;
 };
@@ -129,7 +129,7 @@ struct select {
   expression_ptr having;
   std::vector<sort_key> order_by;
   expression_ptr limit, offset;
-  std::vector<std::vector<expression_ptr>> values;  ///< VALUES (...), (...): then targets and the rest are empty
+  std::vector<std::vector<expression_ptr>> values;  ///< VALUES; targets and other clauses are empty
   std::shared_ptr<select> union_left, union_right;  ///< UNION, EXCEPT or INTERSECT [ALL]
   enum class set_kind { unite, except, intersect } set = set_kind::unite;
   bool union_all = false;
@@ -142,7 +142,7 @@ struct column_definition {
   bool not_null = false;
   bool unique = false;
   bool primary_key = false;
-  std::string key_name;  ///< of CONSTRAINT name PRIMARY KEY or UNIQUE
+  std::string key_name;  ///< name in CONSTRAINT name PRIMARY KEY or UNIQUE
   int position = -1;
 };
 
@@ -151,12 +151,12 @@ struct create_table {
   bool if_not_exists = false;
   std::vector<column_definition> columns;
   struct key {
-    std::string name;  ///< empty: none given
+    std::string name;  ///< empty if omitted
     std::vector<std::string> columns;
     bool primary = false;
     int position = -1;
   };
-  std::vector<key> keys;  ///< UNIQUE (...) and PRIMARY KEY (...) of the table
+  std::vector<key> keys;  ///< table constraints UNIQUE (...) and PRIMARY KEY (...)
 };
 
 struct create_table_as {
@@ -176,7 +176,7 @@ struct create_index {
 };
 
 struct drop {
-  bool index = false;  ///< else tables
+  bool index = false;  ///< DROP INDEX if true, DROP TABLE otherwise
   bool if_exists = false;
   std::vector<std::string> names;
 };
@@ -201,7 +201,7 @@ struct erase {
 };
 
 struct copy {
-  table_name table;  ///< or the query
+  table_name table;  ///< unused if `query` is set
   std::vector<std::string> columns;
   std::shared_ptr<select> query;
   bool from = false;
@@ -210,12 +210,12 @@ struct copy {
 };
 
 struct analyze {
-  std::vector<table_name> tables;  ///< none: all
+  std::vector<table_name> tables;  ///< empty means all tables
 };
 
 struct set_option {
   std::string name;
-  std::optional<std::string> value;  ///< none: the default
+  std::optional<std::string> value;  ///< no value means the default
 };
 
 struct statement;
@@ -229,10 +229,10 @@ struct explain {
 enum class transaction_kind { begin, commit, rollback };
 
 struct transaction {
-  transaction_kind kind = transaction_kind::begin;  ///< END is commit, ABORT is rollback
-  bool start = false;                               ///< written START TRANSACTION
+  transaction_kind kind = transaction_kind::begin;  ///< END is read as commit, ABORT as rollback
+  bool start = false;                               ///< written as START TRANSACTION
   bool read_only = false;
-  bool chain = false;  ///< AND CHAIN: another one begins at once
+  bool chain = false;  ///< AND CHAIN starts a new transaction immediately
 };
 
 struct statement {

@@ -1,4 +1,6 @@
-// Calls of aggregates. FILTER (WHERE c) becomes CASE WHEN c THEN argument END: no aggregate counts NULLs.
+// bind_aggregate.cpp - binds calls of aggregates.
+//
+// FILTER (WHERE c) is rewritten to CASE WHEN c THEN argument END, since every aggregate ignores NULLs.
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 
@@ -28,7 +30,7 @@ std::uint8_t direction_of(const ast::sort_key& key) {
 
 }  // namespace
 
-// min and max of 0 and 1.
+// bool_and and bool_or are bound as min and max of 0 and 1.
 expr_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   if (args.size() != 1 || e.number == 1)
@@ -77,7 +79,7 @@ expr_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names)
       }
       arg = coerced(arg, text_type);
     }
-    // Of equal texts one is left, and which place in another order it has nobody could say.
+    // DISTINCT keeps one of several equal texts, so its position in the order of another expression would be ambiguous.
     for (const auto& key : order) {
       if (e.flag && !same(*key, *args[0])) {
         throw_sql_error(e.position, "string_agg with DISTINCT can be ordered by its argument only.");
@@ -114,7 +116,7 @@ expr_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   if (e.text == "bool_and" || e.text == "bool_or" || e.text == "every") return bool_aggregate(e, names);
   if (takes_order(e.text)) return ordered_aggregate(e, names);
   if (e.within_group) throw_sql_error(e.position, fmt::format("{} does not take WITHIN GROUP.", e.text));
-  // The order does not matter to the others; its expressions have to exist all the same.
+  // The other aggregates do not depend on the order, but its expressions are bound so that errors in them are reported.
   for (const auto& key : e.order) (void)expression(*key.value, names);
   auto out = std::make_shared<expr>();
   out->kind = op::aggregate;

@@ -36,7 +36,7 @@ expr_ptr decimal_literal(const std::string& text, int position) {
   std::int32_t precision = 0, scale = 0;
   if (!arrow::Decimal128::FromString(text, &value, &precision, &scale).ok() || precision > max_decimal_precision ||
       scale > max_decimal_precision) {
-    // 1e400 and the like
+    // This case covers numbers such as 1e400.
     double number = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (problem != std::errc() || end != text.data() + text.size()) {
@@ -93,7 +93,7 @@ std::string no_such_column(const ast::expression& e, const scope& names) {
     }
   }
   auto hint = did_you_mean(name, candidates);
-  // orders.day, where orders was given the name o
+  // This case covers orders.day where orders has the alias o.
   for (const auto& column : names.columns) {
     if (!hint.empty() || !qualified || column.name != e.names[1]) continue;
     hint = fmt::format("; did you mean '{}{}{}'?", column.table, column.table.empty() ? "" : ".", column.name);
@@ -150,7 +150,7 @@ expr_ptr binder::literal(const ast::expression& e) {
     case expression_kind::integer:
       return integer_literal(e.text, e.position);
     default:
-      // The parser has integers beyond 32 bits as numbers; they are bigint as far as that goes.
+      // The parser returns integers beyond 32 bits as floats; those that fit become bigint.
       return e.text.find_first_not_of("-0123456789") == std::string::npos ? integer_literal(e.text, e.position)
                                                                           : decimal_literal(e.text, e.position);
   }
@@ -226,7 +226,7 @@ std::vector<expr_ptr> binder::arguments(const ast::expression& e, const scope& n
 
 namespace {
 
-// A value that is compared several times is a part of each comparison: nested, their number would grow exponentially.
+// A value that is compared several times is copied into each comparison, so nesting would grow the tree exponentially.
 void require_small(const expr_ptr& value, std::size_t times, int position) {
   if (value->args.empty() || tree_size(value) * static_cast<double>(times) <= limits::expression_nodes) return;
   throw_sql_error(codes::too_complex, position, "This expression is too complex; compute its parts in a subquery.");
@@ -237,7 +237,7 @@ void require_small(const expr_ptr& value, std::size_t times, int position) {
 expr_ptr binder::in_list(const ast::expression& e, const scope& names) {
   auto args = arguments(e, names);
   if (args.size() < 2) throw_sql_error(e.position, "IN needs at least one value.");
-  const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // are looked up all at once
+  const bool listed_constants = std::all_of(args.begin() + 1, args.end(), is_literal);  // looked up together
   require_small(args[0], listed_constants ? 2 : args.size() - 1, e.position);
   std::vector<expr_ptr> tests;
   std::vector<expr_ptr> listed{args[0]};

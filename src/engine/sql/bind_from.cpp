@@ -64,8 +64,8 @@ std::shared_ptr<scan_node> binder::scan(const ast::table_name& table, const std:
 plan_ptr binder::from_query(const ast::select& select, const ast::from_item& item, const scope* outer, scope& names) {
   auto plan = query(select, outer);
   const std::string name = item.alias.empty() ? item.table.name : item.alias;
-  // The same column twice would be one id with two names: the later gets an id of its own. So does an outer column that
-  // LATERAL hands on.
+  // A column that is selected twice would be one id with two names, so the second gets a new id. An outer column that
+  // LATERAL passes through gets a new id, too.
   std::set<column_id> seen;
   for (const scope* level = outer; level; level = level->outer) {
     for (const auto& column : level->columns) seen.insert(column.id);
@@ -122,7 +122,7 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
   out->what = fmt::format("{}('{}')", item.function, path);
   for (int i = 0; i < out->rows->num_columns(); ++i) {
     const auto& field = *out->rows->schema()->field(i);
-    // A column of a type that no table can hold is refused when it is read, and not where nobody asks for it.
+    // A column of an unsupported type is refused when it is read, so that queries which do not use it still work.
     const auto type = stored_type(*field.type()).value_or(column_type{type_id::varchar});
     out->columns.push_back(i);
     out->outputs.push_back({new_column(), field.name(), type});
@@ -142,7 +142,7 @@ plan_ptr binder::from_common_table(const ast::common_table& common, const ast::f
     add_names(*out, item.alias.empty() ? item.table.name : item.alias, aliases, item.position, names);
     return out;
   }
-  // What it names are the tables that were visible where it stands.
+  // The query of a WITH table sees only the tables that were visible at its definition.
   const auto visible = common_tables_;
   while (!common_tables_.empty() && common_tables_.back() != &common) common_tables_.pop_back();
   common_tables_.pop_back();
@@ -150,7 +150,7 @@ plan_ptr binder::from_common_table(const ast::common_table& common, const ast::f
   renamed.position = item.position;
   renamed.table = item.table;
   renamed.alias = item.alias;
-  // FROM t AS x(a): names of WITH t(...) stay for the columns that x gives none.
+  // FROM t AS x(a): the column names of WITH t(...) remain for the columns that x does not rename.
   renamed.column_aliases = item.column_aliases;
   for (auto i = renamed.column_aliases.size(); i < common.column_aliases.size(); ++i) {
     renamed.column_aliases.push_back(common.column_aliases[i]);
@@ -172,7 +172,8 @@ void binder::check_common_tables(const ast::select& select) const {
   }
 }
 
-// Errors in them are errors of the statement. The last ones first: they may use those before them.
+// Unused WITH queries are bound so that their errors are reported. The last one is bound first, since a WITH query may
+// use the ones before it.
 void binder::bind_unused_common_tables(const ast::select& select) {
   for (auto common = select.with.rbegin(); common != select.with.rend(); ++common) {
     if (shared_plans_.contains(&*common)) continue;
@@ -225,7 +226,7 @@ std::vector<expr_ptr> binder::using_conditions(const ast::from_item& item, scope
     const auto a = column(e, left);
     const auto b = column(e, right);
     out.push_back(comparison(op::equal, a, b, item.position));
-    // Of an outer join the kept side has the value.
+    // The merged column of an outer join takes its value from the preserved side.
     auto& hidden = item.join == ast::join_kind::right ? left : right;
     for (auto& candidate : hidden.columns) candidate.merged |= candidate.name == name;
   }

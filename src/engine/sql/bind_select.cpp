@@ -18,7 +18,7 @@ namespace {
 
 using ast::expression_kind;
 
-// As PostgreSQL names a column of the answer that was given no name.
+// Returns the name that PostgreSQL gives to an output column without an alias.
 std::string default_name(const ast::expression& e) {
   switch (e.kind) {
     case expression_kind::column:
@@ -51,7 +51,7 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
   out->expressions = expressions;
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     const auto& e = expressions[i];
-    // A plain column keeps its id, so that the planner sees through projections.
+    // A plain column keeps its id, so that the planner can look through projections.
     const auto id = e->kind == op::column ? e->column : binds.new_column();
     out->outputs.push_back({id, i < names.size() ? names[i] : std::string(), e->type});
   }
@@ -59,14 +59,14 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
   return out;
 }
 
-// Aggregates see rows of the input: what subqueries inside them become has to be joined to these.
+// An aggregate reads the rows of the input, so the subqueries in its arguments are joined to the input.
 expr_ptr lifted_arguments(binder& binds, plan_ptr& plan, const expr_ptr& e) {
   return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
     return node->kind == op::aggregate ? binds.lifted(plan, node) : nullptr;
   });
 }
 
-// As in PostgreSQL: which row of each group is the first has to be said by ORDER BY, if there is one.
+// As in PostgreSQL, the DISTINCT ON expressions must match the leading ORDER BY expressions, if there are any.
 void check_distinct_on(const std::vector<expr_ptr>& keys, std::size_t ordered_by, int position) {
   const auto count = keys.size() - ordered_by;
   for (std::size_t i = 0; i < std::min(count, ordered_by); ++i) {
@@ -120,7 +120,7 @@ std::vector<expr_ptr> binder::targets(const ast::select& select, const scope& na
   return out;
 }
 
-// A position, a name of the answer, or an expression.
+// Binds an ORDER BY or GROUP BY item, which is a position, an output name or an expression.
 expr_ptr binder::output_or_expression(const ast::expression& e, const scope& names,
                                       const std::vector<expr_ptr>& outputs,
                                       const std::vector<std::string>& output_names, const char* clause) {
@@ -239,7 +239,7 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   for (auto& e : outputs) e = lifted(plan, e);
   for (auto& e : keys) e = lifted(plan, e);
 
-  // Keys that are not among the outputs travel beside them, and are left out at the end.
+  // Sort keys that are not in the select list are computed as hidden columns, which a projection drops at the end.
   const std::size_t visible = outputs.size();
   std::vector<std::size_t> key_places;
   for (const auto& key : keys) {
@@ -307,7 +307,7 @@ plan_ptr binder::values(const ast::select& select, std::span<const declared_type
 
 namespace {
 
-// NULL without a type takes that of the other side.
+// An untyped NULL takes the type of the other side.
 expr_ptr union_column(const plan_node& side, std::size_t i, const column_type& other) {
   if (side.kind == node_kind::project && is_null_literal(static_cast<const project_node&>(side).expressions[i])) {
     return make_null(other);
@@ -318,13 +318,13 @@ expr_ptr union_column(const plan_node& side, std::size_t i, const column_type& o
 }  // namespace
 
 plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
-  auto left = query_inside(*select.union_left, outer);  // a long chain is not deep
+  auto left = query_inside(*select.union_left, outer);  // a long chain does not count as nesting
   auto right = query(*select.union_right, outer);
   if (left->outputs.size() != right->outputs.size()) {
     throw_sql_error(codes::syntax_error, select.union_right->position,
                     "Both sides of UNION need the same number of columns.");
   }
-  // A UNION of a UNION drops equal rows once, in the end.
+  // A UNION of a UNION removes duplicates once, at the top.
   if (!select.union_all && left->kind == node_kind::distinct && left->inputs[0]->kind == node_kind::union_all) {
     left = left->inputs[0];
   }
@@ -349,7 +349,7 @@ plan_ptr binder::set_union(const ast::select& select, const scope* outer) {
                    projected(*this, right, right_columns, output_names)};
     return set;
   }
-  // A chain stays flat: a thousand branches are inputs of one node, not a thousand nodes inside each other.
+  // A chain of UNION ALL stays flat: a thousand branches become inputs of one node and not a thousand nested nodes.
   const bool extends = left->kind == node_kind::union_all &&
                        std::ranges::all_of(left_columns, [](const expr_ptr& e) { return e->kind == op::column; });
   if (extends) {

@@ -1,8 +1,7 @@
-// binder.hpp - from statements as written to plans: names are looked up, types found, subqueries become joins.
+// binder.hpp - translates syntax trees into plans: it resolves names, derives types and turns subqueries into joins.
 //
-// bind_expression.cpp has expressions, bind_from.cpp what stands in FROM, bind_select.cpp the rest of a query,
-// correlate.cpp conditions that name columns of the query around a subquery, decorrelate.cpp what becomes of such
-// subqueries.
+// bind_expression.cpp binds expressions, bind_from.cpp the FROM clause and bind_select.cpp the rest of a query.
+// correlate.cpp pulls correlated conditions out of subqueries; decorrelate.cpp turns correlated subqueries into joins.
 #pragma once
 
 #include <map>
@@ -19,39 +18,40 @@
 
 namespace espalier::engine {
 
-/// A column that expressions may name.
+/// A column that expressions can reference.
 struct scope_column {
   std::string table;
   std::string name;
   column_id id = 0;
   column_type type;
-  bool merged = false;  ///< the right one of USING: only a qualified name reaches it
+  bool merged = false;  ///< right column of USING, reachable by a qualified name only
 };
 
 struct scope {
   std::vector<scope_column> columns;
-  const scope* outer = nullptr;  ///< the query around this one
+  const scope* outer = nullptr;  ///< scope of the enclosing query
 };
 
 class binder {
  public:
-  /// `now`: what now() means, in microseconds since 1970, UTC. It is one moment for the whole statement.
+  /// `now` is the value of now() in microseconds since 1970, UTC. It is the same for the whole statement.
   binder(const catalog& tables, progress tell, std::int64_t now);
 
-  /// The outputs are the columns of the answer, in order.
+  /// Binds a query. The outputs of the plan are the columns of the result, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
-  /// The query of an INSERT: each value of its VALUES becomes the type of the column that it is for, whatever stands in
-  /// other rows.
+  /// Binds the query of an INSERT. Each value of its VALUES is converted to the type of its target column,
+  /// independently of the other rows.
   [[nodiscard]] plan_ptr rows_for(const ast::select& select, std::span<const declared_type> wanted);
   [[nodiscard]] expr_ptr expression(const ast::expression& e, const scope& names);
-  /// Of WHERE and ON: boolean, no aggregates.
+  /// Binds a condition of WHERE or ON, which has to be boolean and must not contain aggregates.
   [[nodiscard]] expr_ptr condition(const ast::expression& e, const scope& names, const char* clause);
-  /// A scan of all columns of the table, with its row ids last if asked for.
+  /// Returns a scan of all columns of the table. With `with_row_ids` the last output is the row id.
   [[nodiscard]] std::shared_ptr<scan_node> scan(const ast::table_name& table, const std::string& alias,
                                                 bool with_row_ids, scope& names);
-  /// Parts of a condition that are subqueries become joins below the filter.
+  /// Returns `input` filtered by `condition`. Conjuncts that are subqueries become joins below the filter.
   [[nodiscard]] plan_ptr filtered(plan_ptr input, const expr_ptr& condition);
-  /// The expression with each subquery that names columns of `input` as a column that a join adds to `input`.
+  /// Returns `e` with each subquery that references columns of `input` replaced by a column, which a join adds to
+  /// `input`.
   [[nodiscard]] expr_ptr lifted(plan_ptr& input, const expr_ptr& e);
 
   [[nodiscard]] column_id new_column() { return next_column_++; }
@@ -126,35 +126,37 @@ class binder {
   void bind_unused_common_tables(const ast::select& select);
 
   const catalog& tables_;
-  progress tell_;  ///< a copy: a prepared statement binds later than it was handed over
+  progress tell_;  ///< a copy, since a prepared statement is bound after the call that supplied it
   column_id next_column_ = 1;
   int parameters_ = 0;
   std::int64_t now_;
-  std::vector<const ast::common_table*> common_tables_;  ///< visible ones, the innermost last
+  std::vector<const ast::common_table*> common_tables_;  ///< visible WITH queries, innermost last
   std::set<const ast::common_table*> used_common_tables_;
-  /// What subqueries became. Expressions may share one, such as both parts of BETWEEN, and it can be taken apart once.
+  /// The columns that subqueries were replaced by. Expressions may share a subquery, such as both parts of BETWEEN, and
+  /// its plan can be taken apart only once.
   std::map<plan_ptr, expr_ptr> lifted_;
-  std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< of those that were used
+  std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< referenced ones
   int query_depth_ = 0;
 };
 
 [[noreturn]] void refuse_two_levels_up(int position);
-/// Takes the conditions with outer columns out of a plan, so that a join can have them. Outputs that the conditions
-/// need are added to the plan; GROUP BY, DISTINCT and LIMIT below which there are equalities with outer columns work
-/// for each value of the equalities' inner sides. Throws, naming `position`, where another operator is in the way.
+/// Removes the conditions with outer columns from a plan and returns them, so that a join can evaluate them. Outputs
+/// that the conditions need are added to the plan. GROUP BY, DISTINCT and LIMIT above correlated equalities are
+/// computed per value of the equalities' inner sides. Throws an error at `position` if another operator is in the way.
 [[nodiscard]] std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position);
-/// Does the condition compare a value of the subquery's own columns with one of outer columns, or only outer columns?
-/// The inner sides of such equalities are keys by which a subquery can be computed once for all outer rows.
+/// Returns whether the condition equates an expression over the subquery's own columns with one over outer columns, or
+/// has outer columns only. The inner sides of such equalities are keys by which a subquery can be computed once for all
+/// outer rows.
 [[nodiscard]] bool is_correlated_equality(const expr_ptr& condition, const std::set<column_id>& outer);
-/// Makes the inner sides of the equalities among `conditions`, all of which have to be correlated equalities or to
-/// have outer columns only, columns of `rows`; returns these.
+/// Adds the inner sides of the equalities among `conditions` to `rows` as columns and returns these. Every condition
+/// has to be a correlated equality or have outer columns only.
 [[nodiscard]] std::vector<expr_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std::set<column_id>& outer,
                                                      std::vector<expr_ptr>& conditions);
 [[nodiscard]] bool uses_any(const expr_ptr& e, const std::set<column_id>& columns);
 [[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<expr_ptr> conditions);
 [[nodiscard]] bool has_correlated_query(const expr_ptr& e);
-/// The as-of join behind LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the plan has another
-/// shape.
+/// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the
+/// plan has another shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);
 
 }  // namespace espalier::engine

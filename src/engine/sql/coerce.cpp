@@ -41,8 +41,8 @@ column_type common_decimal(const column_type& a, const column_type& b) {
   return {type_id::decimal, std::min(max_decimal_precision, whole + scale), scale};
 }
 
-// A constant of another integer type, without Arrow's cast: lists have thousands. Null where it does not fit, or one of
-// the types is not an integer.
+// Converts a constant to another integer type without Arrow's cast, which is too slow for lists of thousands. Returns
+// null if the value does not fit or one of the types is not an integer.
 std::shared_ptr<arrow::Scalar> as_integer(const expr& literal, type_id to) {
   if (!is_integer(literal.type.id) || !is_integer(to) || !literal.value->is_valid) return nullptr;
   const auto value = [&]() -> std::int64_t {
@@ -72,12 +72,12 @@ std::shared_ptr<arrow::Scalar> as_integer(const expr& literal, type_id to) {
   }
 }
 
-// Floats are compared with other numbers as doubles, as PostgreSQL does, whether these are constants or columns. Where
-// the constant in the column's type has the same answers for every value of the column, an index on the column serves
-// it.
+// As in PostgreSQL, a float is compared with another number as double, whether that is a constant or a column. If
+// converting the constant to the column's type gives the same result for every value of the column, an index on the
+// column can be used.
 bool has_same_answers(const expr& literal, const column_type& column) {
   constexpr double exact_integers = 9007199254740992.0;
-  constexpr int exact_digits = 15;  // decimals with so many digits are different doubles
+  constexpr int exact_digits = 15;  // decimals of up to 15 digits are distinct doubles
   if (!is_float(literal.type.id) && !is_float(column.id)) return true;
   const auto as_double = cast(literal.value, literal.type, {type_id::float64}, -1);
   const double value = as_double.scalar_as<arrow::DoubleScalar>().value;
@@ -87,7 +87,7 @@ bool has_same_answers(const expr& literal, const column_type& column) {
   return true;
 }
 
-// The literal in that type if not a bit of its value is lost, else null.
+// Returns the literal converted to `to` if the conversion is exact, otherwise null.
 expr_ptr exactly(const expr_ptr& literal, const column_type& to) {
   if (literal->open || is_null_literal(literal)) return coerced(literal, to);
   const bool numbers = is_numeric(literal->type.id) && is_numeric(to.id);
@@ -106,7 +106,7 @@ expr_ptr exactly(const expr_ptr& literal, const column_type& to) {
 }
 
 expr_ptr narrow_integer_literal(const expr_ptr& e) {
-  // 5 * price needs numeric(1,0), not numeric(10,0): products keep their digits.
+  // The constant in 5 * price becomes numeric(1,0), not numeric(10,0), so that the product keeps more digits.
   if (!is_literal(e) || !e->value->is_valid || !is_integer(e->type.id)) return e;
   const std::string text = e->value->ToString();
   const int digits = static_cast<int>(text.size()) - (text[0] == '-' ? 1 : 0);
@@ -286,7 +286,7 @@ expr_ptr folded(const expr_ptr& e) {
   try {
     return make_literal(evaluation{}.constant(e), e->type, e->position);
   } catch (const located_error&) {
-    return e;  // 1/0 is an error only if a row asks for it
+    return e;  // 1/0 is an error only if it is evaluated for a row
   }
 }
 

@@ -101,7 +101,7 @@ class hoisting {
         return from_filter(node);
       case node_kind::project:
         return from_project(static_cast<project_node&>(*node));
-      case node_kind::sort:  // whose order means nothing to a join
+      case node_kind::sort:  // the order of the input does not matter to a join
         node = node->inputs[0];
         return from(node);
       case node_kind::join:
@@ -165,7 +165,7 @@ class hoisting {
     join.outputs.insert(join.outputs.end(), join.inputs[1]->outputs.begin(), join.inputs[1]->outputs.end());
   }
 
-  // Conditions below `input`, in terms of columns by which the operator above it has to work group by group.
+  // Returns the conditions from below `input`, expressed in columns that the operator above it has to group by.
   std::vector<expr_ptr> keys_below(plan_ptr& input) {
     const auto before = hoisted_.size();
     from(input);
@@ -240,7 +240,7 @@ bool is_one(const expr_ptr& e) {
   return e && is_literal(e) && e->value->is_valid && static_cast<const arrow::Int64Scalar&>(*e->value).value == 1;
 }
 
-// EXISTS asks for a row, not for which: LIMIT 1, the order and the SELECT list do not matter.
+// EXISTS only tests whether there is a row, so LIMIT 1, the order and the select list are dropped.
 plan_ptr any_rows(plan_ptr query) {
   const auto is_limit = [](const plan_node& node) {
     if (node.kind != node_kind::limit) return false;
@@ -285,7 +285,7 @@ std::optional<nearest_query> parts_of(const plan_ptr& plan) {
   return out;
 }
 
-// Sorts the conditions into the as-of join's parts; false if one of them fits none.
+// Assigns each condition to a part of the as-of join. Returns false if one of them does not fit any part.
 bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& at, as_of_node& out,
                      std::vector<expr_ptr>& inner) {
   out.earlier = query.sort->keys[0].descending;
@@ -330,7 +330,7 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   const auto query = parts_of(right);
   if (!query || !free_columns(*query->filter->inputs[0]).empty()) return nullptr;
   const auto outer = output_ids(*left);
-  // The sort key in terms of what the projection reads.
+  // The sort key is expressed in the columns that the projection reads.
   expr_ptr at;
   for (std::size_t i = 0; i < query->project->outputs.size(); ++i) {
     if (uses_any(query->project->expressions[i], outer)) return nullptr;

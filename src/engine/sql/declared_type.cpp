@@ -19,7 +19,7 @@ expr_ptr with_length(const char* function, const expr_ptr& text, int length) {
   return out;
 }
 
-// A number in quotes, exactly; null where it is none that a decimal holds, which the cast will say.
+// Converts a quoted number exactly. Returns null if a decimal cannot hold it; the cast then reports the error.
 expr_ptr quoted_number(const expr_ptr& e) {
   if (!is_literal(e) || !e->open || !e->value->is_valid) return nullptr;
   auto text = static_cast<const arrow::StringScalar&>(*e->value).value->ToString();
@@ -91,7 +91,7 @@ expr_ptr stored(const expr_ptr& value, const declared_type& to) {
 expr_ptr explicitly_cast(const expr_ptr& value, const declared_type& to) {
   const auto [rule, length] = to.declaration;
   if (rule == column_rule::numeric) {
-    // Exact numbers stay as they are.
+    // Exact numbers are kept unchanged.
     if (const auto number = quoted_number(value)) return number;
     if (!value->open && value->type.id == type_id::decimal) return value;
     if (!value->open && is_integer(value->type.id)) {

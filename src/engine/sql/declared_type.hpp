@@ -1,5 +1,5 @@
-// declared_type.hpp - types as statements write them, with what they say beyond the type of values: lengths of texts,
-// and numeric without digits.
+// declared_type.hpp - declared types, with the modifiers that are not part of a value's type: the length of a text, and
+// numeric without a precision.
 #pragma once
 
 #include "engine/catalog.hpp"
@@ -8,13 +8,13 @@
 
 namespace espalier::engine {
 
-inline constexpr int plain_numeric_scale = 9;  ///< of numeric without digits, which has a precision of 38
+inline constexpr int plain_numeric_scale = 9;  ///< scale of numeric without a precision, which has precision 38
 
 /// Throws `located_error` for types that are not supported.
 [[nodiscard]] declared_type declared(const ast::type_name& type);
-/// The value as INSERT and UPDATE store it: texts that are too long and digits that would be lost are refused.
+/// Converts a value as INSERT and UPDATE store it. Texts that are too long and a loss of digits are errors.
 [[nodiscard]] expr_ptr stored(const expr_ptr& value, const declared_type& to);
-/// The value as an explicit CAST has it: texts are cut.
+/// Converts a value by an explicit CAST, which truncates texts.
 [[nodiscard]] expr_ptr explicitly_cast(const expr_ptr& value, const declared_type& to);
 
 }  // namespace espalier::engine

@@ -1,10 +1,10 @@
-// Subqueries that name columns of the query around them become joins.
+// decorrelate.cpp - turns correlated subqueries into joins.
 //
-// (SELECT max(x) FROM u WHERE u.k = t.k) is computed once for each u.k and left-joined to t. Rows of t that meet no
-// group get NULL from the join, which is what aggregates say of no rows; count, which says 0, is wrapped in COALESCE.
-// Where conditions are not equalities, or aggregates read outer columns, t is joined to u first, and the rows of t,
-// numbered for that, are the groups. Expressions above the aggregates are evaluated above the join, for the rows of t
-// only: a group that no row asks for cannot fail.
+// (SELECT max(x) FROM u WHERE u.k = t.k) is computed once per u.k and left-joined to t. Rows of t without a match get
+// NULL from the join, which is the result of an aggregate over no rows; count, whose result is 0, is wrapped in
+// COALESCE. If a condition is not an equality, or an aggregate reads outer columns, t is joined to u first and the
+// result is grouped by the row number of t. Expressions above the aggregates are evaluated above the join, only for the
+// rows of t, so an expression cannot fail for a group without a matching row of t.
 #include <arrow/scalar.h>
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace espalier::engine {
 
-/// SELECT values FROM rows ORDER BY keys LIMIT limit OFFSET offset, with expressions over columns of `rows` and outer
-/// columns.
+/// The query SELECT values FROM rows ORDER BY keys LIMIT limit OFFSET offset. Its expressions are over columns of
+/// `rows` and outer columns.
 struct correlated_rows {
   plan_ptr rows;
   std::vector<expr_ptr> values;
   std::vector<sort_key> keys;
   expr_ptr limit, offset;
   bool limited = false;
-  std::vector<expr_ptr> hoisted;  ///< conditions with columns of the outer query that were taken out of `rows`
+  std::vector<expr_ptr> hoisted;  ///< conditions with outer columns that were removed from `rows`
 };
 
 namespace {
@@ -75,7 +75,7 @@ bool is_at_least_one(const expr_ptr& limit) {
          static_cast<const arrow::Int64Scalar&>(*limit->value).value >= 1;
 }
 
-// Of a query that is an aggregation without GROUP BY: one row, whatever its conditions find.
+// A query with aggregates and without GROUP BY, which returns one row whatever its conditions select.
 struct one_group_query {
   std::shared_ptr<aggregate_node> aggregate;
   std::vector<expr_ptr> having;
@@ -142,7 +142,7 @@ plan_ptr aggregated(plan_ptr input, std::vector<expr_ptr> keys, std::vector<aggr
   return out;
 }
 
-// `input` with more columns.
+// `input` with added columns.
 struct wider {
   explicit wider(plan_ptr input) {
     for (const auto& column : input->outputs) add(make_column(column.id, column.type), column);
@@ -155,7 +155,7 @@ struct wider {
   std::shared_ptr<project_node> project = std::make_shared<project_node>();
 };
 
-// The rows in the order of the query, as many as it wants for each group of equal `groups`.
+// Returns the first rows of each group of equal `groups`, by the query's order and limit.
 plan_ptr limited_per_group(binder& binds, plan_ptr rows, const correlated_rows& query, std::vector<expr_ptr> groups) {
   if (!query.limited) return rows;
   wider keyed(std::move(rows));
@@ -197,7 +197,7 @@ void refuse_out_of_reach(const std::vector<expr_ptr>& expressions, const plan_no
   }
 }
 
-// The rows of a plan that two places read, with ids of their own.
+// Returns a reference to the rows of a shared plan, with new column ids.
 std::shared_ptr<shared_node> reader_of(binder& binds, const std::shared_ptr<shared_plan>& source,
                                        std::map<column_id, expr_ptr>& ids) {
   auto out = std::make_shared<shared_node>();
@@ -217,9 +217,9 @@ expr_ptr with_ids(const expr_ptr& e, const std::map<column_id, expr_ptr>& ids) {
   });
 }
 
-// `value IN (subquery)` as two left joins, each with at most one row for a row of the outer query: by the keys of the
-// subquery and the value, whose row says that it is there; by the keys alone, whose row says whether the answer may be
-// NULL. A join by the keys alone of all rows, compared afterwards, has far more pairs.
+// `value IN (subquery)` as two left joins, each of which has at most one match per outer row. The first joins by the
+// keys of the subquery and the value, and a match means that the value was found. The second joins by the keys only and
+// decides whether the result may be NULL. A single join by the keys, compared afterwards, would have far more pairs.
 struct membership_joins {
   plan_ptr equal, any;
   std::vector<expr_ptr> on_equal, on_any;
@@ -270,7 +270,8 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
 
 }  // namespace
 
-// `input` with the calls over the rows of the subquery for each row of `input` as further columns.
+// Returns `input` with the results of `calls` as added columns. They are computed over the rows of the subquery, per
+// row of `input`.
 plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vector<aggregate_call> calls, int position) {
   const auto outer = output_ids(*input);
   auto conditions = std::move(query.hoisted);
@@ -312,7 +313,7 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
 expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
   auto query = rows_of(e->query);
   if (e->kind == op::exists_query) {
-    // Which rows, and in which order, does not matter to EXISTS; how many LIMIT leaves does.
+    // The select list and the order do not matter to EXISTS, but the number of rows that LIMIT leaves does.
     if (query.limited && !query.offset && (!query.limit || is_at_least_one(query.limit))) query.limited = false;
     if (one_group_of(query)) throw_sql_error(e->position, "EXISTS of an aggregate without GROUP BY is not supported.");
     const auto count = new_column();
@@ -364,7 +365,7 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
       return make_column(e->query->outputs[0].id, e->type, e->position);
     }
   }
-  // At most one row for each outer one: the first, and how many there are.
+  // A scalar subquery may have one row per outer row. The aggregates return the first row and the number of rows.
   std::vector<aggregate_call> calls;
   std::map<column_id, expr_ptr> firsts;
   for (const auto& column : query.rows->outputs) {
@@ -397,9 +398,9 @@ expr_ptr binder::lifted(plan_ptr& input, const expr_ptr& e) {
 plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> on, int position) {
   const auto outer = output_ids(*left);
   const auto made = output_ids(*right);
-  const auto outputs = right->outputs;  // the plan itself is taken apart
+  const auto outputs = right->outputs;  // copied, since the plan itself is taken apart
   auto query = rows_of(right);
-  // A value may have the id of the column that it is made of.
+  // A value may have the id of the column that it is computed from.
   const auto above = [&](const plan_ptr& input, const std::vector<expr_ptr>& values) {
     auto out = std::make_shared<project_node>();
     for (const auto& column : input->outputs) {

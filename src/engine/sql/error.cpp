@@ -17,7 +17,7 @@ std::string sentence_with_place(const std::string& sentence, std::string_view te
 
 bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// The line with a caret below byte `place`; of a long line what is around it.
+// Returns the line with a caret below byte `place`. A long line is cut to the part around it.
 std::string line_with_caret(std::string_view line, std::size_t place) {
   constexpr std::size_t longest = 160, before = 70, after = 60;
   std::string start, end;
@@ -31,7 +31,7 @@ std::string line_with_caret(std::string_view line, std::size_t place) {
     line = line.substr(from, to - from);
     place -= from;
   }
-  // A terminal shows a character for several bytes, and tabs as wide as those above.
+  // A terminal shows one character for several bytes, and the tabs have to match those of the line above.
   std::string indent(start.size(), ' ');
   for (const char byte : line.substr(0, place)) {
     if (!continues_character(byte)) indent += byte == '\t' ? '\t' : ' ';

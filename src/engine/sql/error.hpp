@@ -1,5 +1,5 @@
-// error.hpp - what the parts of the engine throw before the text of a statement is at hand: the same as sql_error, and
-// a place in the statement.
+// error.hpp - errors that are thrown where the text of the statement is not available. They have the fields of
+// sql_error and a position in the statement.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace espalier::engine {
 
-/// `position` < 0: no place.
+/// A negative `position` means that the error has no position.
 class located_error : public error {
  public:
   located_error(const std::string& sentence, int position);
@@ -23,7 +23,7 @@ class located_error : public error {
 /// Throws `located_error`.
 [[noreturn]] void throw_sql_error(int position, const std::string& sentence);
 
-/// An error with a SQLSTATE of its own, where that of its stage says too little.
+/// An error with its own SQLSTATE, used where the SQLSTATE of its stage is too general.
 class coded_refusal : public located_error {
  public:
   coded_refusal(const error_code& code, const std::string& sentence, int position)
@@ -37,7 +37,7 @@ class coded_refusal : public located_error {
 /// Throws `coded_refusal`.
 [[noreturn]] void throw_sql_error(const error_code& code, int position, const std::string& sentence);
 
-/// `clause`: LIMIT or OFFSET.
+/// `clause` is LIMIT or OFFSET.
 [[noreturn]] void refuse_negative(std::string_view clause, int position);
 
 }  // namespace espalier::engine

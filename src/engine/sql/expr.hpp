@@ -1,7 +1,7 @@
-// expr.hpp - expressions whose names are resolved and whose types are known: what planner and executor work on.
+// expr.hpp - bound expressions: names are resolved and types are known. Planner and executor work on them.
 //
-// Columns are numbered across the whole statement (`column_id`), so an expression means the same wherever a rewrite
-// moves it. Expressions are immutable and shared; a rewrite makes new ones.
+// A `column_id` is unique within the statement, so an expression keeps its meaning wherever a rewrite moves it.
+// Expressions are immutable and shared; a rewrite creates new ones.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -49,18 +49,18 @@ enum class op : std::uint8_t {
   is_not_true,
   is_false,
   is_not_false,
-  like,      // value, pattern (a literal); number 1: ignoring case
+  like,      // value, pattern (a literal); number 1: ignore case
   in_list,   // value, then literals
   in_query,  // value IN (query), three-valued
   scalar_query,
-  exists_query,  // without outer columns; those with them became joins
+  exists_query,  // without outer columns; correlated ones became joins
   case_when,     // condition, result, ..., result
   coalesce,
   nullif,
   greatest,
   least,
   function,  // name
-  aggregate  // name, number 1: DISTINCT; only while a SELECT is bound
+  aggregate  // name; number 1: DISTINCT; exists only while a SELECT is bound
 };
 
 struct expr;
@@ -72,26 +72,27 @@ struct expr {
   int position = -1;
   std::vector<expr_ptr> args;
   column_id column = 0;
-  std::shared_ptr<arrow::Scalar> value;  ///< of a literal, of the Arrow type of `type`
+  std::shared_ptr<arrow::Scalar> value;  ///< value of a literal, with the Arrow type of `type`
   int number = 0;
   std::string name;
   std::shared_ptr<plan_node> query;
-  bool is_interval = false;  ///< microseconds that are a length of time (interval.hpp)
-  /// Of an aggregate: bits for each of its last arguments, by which it is ordered. 1: descending, 2: NULLs first.
+  bool is_interval = false;  ///< a number of microseconds that is an interval (interval.hpp)
+  /// For an aggregate, the direction of each of its last arguments, which it is ordered by. Bit 1 means descending, bit
+  /// 2 NULLs first.
   std::vector<std::uint8_t> directions;
-  bool open = false;  ///< a string constant, NULL or parameter whose type its neighbour decides
+  bool open = false;  ///< a string constant, NULL or parameter whose type is derived from its context
 };
 
-/// What an aggregate computes. `argument` is null for COUNT(*).
+/// A call of an aggregate. `argument` is null for COUNT(*).
 struct aggregate_call {
-  std::string function;  ///< of SQL, or "first": the value of the first row, which subqueries become
+  std::string function;  ///< SQL name, or "first": value of the first row, used for subqueries
   expr_ptr argument;
   bool distinct = false;
   column_id output = 0;
   column_type type;
   int position = -1;
-  std::vector<expr_ptr> more;            ///< further arguments; the last ones are what the values are ordered by
-  std::vector<std::uint8_t> directions;  ///< of those, as in `bound`
+  std::vector<expr_ptr> more;            ///< further arguments; the last ones are the ORDER BY expressions
+  std::vector<std::uint8_t> directions;  ///< one per ORDER BY expression, as in `expr`
 };
 
 [[nodiscard]] expr_ptr make_column(column_id column, const column_type& type, int position = -1);
@@ -99,28 +100,29 @@ struct aggregate_call {
 [[nodiscard]] expr_ptr make_null(const column_type& type, int position = -1);
 [[nodiscard]] expr_ptr make_boolean(bool value);
 [[nodiscard]] expr_ptr make_call(op kind, const column_type& type, std::vector<expr_ptr> args, int position = -1);
-/// A AND B AND ...; true if there are none.
+/// Returns A AND B AND ..., or true if `parts` is empty.
 [[nodiscard]] expr_ptr conjunction(const std::vector<expr_ptr>& parts);
-/// The parts of nested ANDs.
+/// Appends the conjuncts of nested ANDs to `parts`.
 void split_conjunction(const expr_ptr& condition, std::vector<expr_ptr>& parts);
 
-/// How many nodes a walk over the expression meets: parts that several places share count for each of them.
+/// Returns the number of nodes that a traversal visits. A shared subexpression counts once per reference.
 [[nodiscard]] double tree_size(const expr_ptr& e);
 
 [[nodiscard]] bool same(const expr& a, const expr& b);
 [[nodiscard]] bool is_literal(const expr_ptr& e);
 [[nodiscard]] bool is_null_literal(const expr_ptr& e);
 [[nodiscard]] bool is_comparison(op kind);
-/// a < b as b > a.
+/// Returns the operator with its sides swapped: a < b becomes b > a.
 [[nodiscard]] op mirrored(op comparison);
 void collect_columns(const expr_ptr& e, std::set<column_id>& into);
-/// No columns, aggregates or subqueries: literals, parameters and what is made of them.
+/// Returns whether the expression has no columns, aggregates or subqueries, only literals, parameters and operations on
+/// them.
 [[nodiscard]] bool is_constant(const expr_ptr& e);
 [[nodiscard]] bool has_aggregate(const expr_ptr& e);
 [[nodiscard]] bool any_node(const expr_ptr& e, const std::function<bool(const expr&)>& test);
-/// Every node from the leaves up through `change`, which returns null to keep it.
+/// Calls `change` for every node from the leaves up; it returns the replacement, or null to keep the node.
 [[nodiscard]] expr_ptr rewrite(const expr_ptr& e, const std::function<expr_ptr(const expr_ptr&)>& change);
-/// As a person would write it, for EXPLAIN.
+/// Returns the expression as SQL text, for EXPLAIN.
 [[nodiscard]] std::string to_text(const expr_ptr& e, const std::function<std::string(column_id)>& name_of);
 
 }  // namespace espalier::engine

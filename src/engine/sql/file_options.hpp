@@ -11,10 +11,11 @@
 
 namespace espalier::engine {
 
-/// read_csv, read_parquet, read_arrow.
+/// Returns the format that read_csv, read_parquet or read_arrow reads.
 [[nodiscard]] std::optional<file_format> format_of_function(std::string_view name);
 
-/// delimiter (sep, delim), quote, header, null (nullstr); throws for others, and for any where the format is not CSV.
+/// Reads delimiter (sep, delim), quote, header and null (nullstr). Throws for other options, and for any option if the
+/// format is not CSV.
 [[nodiscard]] csv_options read_file_options(const std::vector<std::pair<std::string, std::string>>& options,
                                             file_format format, int position);
 

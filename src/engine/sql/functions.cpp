@@ -17,7 +17,7 @@ constexpr column_type double_type{type_id::float64};
 constexpr column_type boolean_type{type_id::boolean};
 constexpr column_type timestamp_type{type_id::timestamp};
 
-// Functions whose arguments and answer have fixed types.
+// A function whose arguments and result have fixed types.
 struct fixed_function {
   std::string_view name;
   std::vector<column_type> args;
@@ -90,10 +90,10 @@ bool contains(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// Digits behind the point of round(x, digits) and the like; none: as many as x has.
+// `digits` is the number of decimal places in round(x, digits) and similar functions; without it x keeps its scale.
 column_type rounded_decimal_type(const column_type& type, std::optional<std::int64_t> digits) {
   const int scale = digits ? static_cast<int>(std::clamp<std::int64_t>(*digits, 0, type.scale)) : type.scale;
-  const int whole = type.precision - type.scale + 1;  // 9.9 becomes 10
+  const int whole = type.precision - type.scale + 1;  // rounding 9.9 gives 10
   return {type_id::decimal, std::min(whole + scale, max_decimal_precision), scale};
 }
 

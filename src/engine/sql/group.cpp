@@ -22,7 +22,7 @@ expr_ptr group_expression(binder& binds, const ast::expression& e, const scope& 
     return outputs[static_cast<std::size_t>(place) - 1];
   }
   if (e.kind == expression_kind::column && e.names.size() == 1) {
-    // A column of FROM goes before a name of the answer, as in PostgreSQL.
+    // As in PostgreSQL, a column of FROM takes precedence over an output name.
     for (const auto& column : names.columns) {
       if (column.name == e.names[0]) return binds.expression(e, names);
     }
@@ -49,7 +49,7 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
     bool known = false;
     for (const auto& other : keys_) known |= same(*other, *key);
     if (known) continue;
-    // A plain column keeps its id: conditions on it can move below the aggregation.
+    // A plain column keeps its id, so that conditions on it can be pushed below the aggregation.
     key_ids_.push_back(key->kind == op::column ? key->column : binds.new_column());
     keys_.push_back(std::move(key));
   }

@@ -1,4 +1,4 @@
-// group.hpp - GROUP BY and aggregates: what a SELECT says above them, in terms of keys and aggregates.
+// group.hpp - binds GROUP BY and aggregates, and rewrites the expressions above them.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace espalier::engine {
 
 class grouping {
  public:
-  /// Reads GROUP BY. `outputs` are the bound targets, which GROUP BY 1 and GROUP BY alias refer to.
+  /// Reads GROUP BY. `outputs` are the bound select list, which GROUP BY 1 and GROUP BY alias refer to.
   grouping(binder& binds, const ast::select& select, const scope& names, const std::vector<expr_ptr>& outputs,
            const std::vector<std::string>& output_names);
 
-  /// The expression with keys and aggregates as columns; throws where a column is neither.
+  /// Returns the expression with group keys and aggregates replaced by columns. Throws if another column remains.
   [[nodiscard]] expr_ptr above(const expr_ptr& e);
-  /// The aggregation over `input`, with all that `above` was asked for.
+  /// Returns the aggregation over `input`, with all aggregates that were passed to `above`.
   [[nodiscard]] plan_ptr plan(plan_ptr input) const;
 
  private:

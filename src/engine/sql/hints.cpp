@@ -17,7 +17,7 @@ std::string in_lower_case(std::string_view text) {
   return out;
 }
 
-// Letters inserted, left out, changed, or swapped with their neighbour.
+// Counts inserted, deleted and substituted characters and transpositions of adjacent ones.
 std::size_t damerau_levenshtein(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> cost((a.size() + 1) * width);
@@ -55,11 +55,11 @@ bool ends_with_word(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  constexpr std::size_t longest = 128;  // what is longer was not mistyped, and the comparison is quadratic
+  constexpr std::size_t longest = 128;  // longer names are not typing errors, and the comparison is quadratic
   if (name.size() > longest) return {};
   const auto wanted = in_lower_case(name);
   const std::string* best = nullptr;
-  std::size_t fewest = name.size() / 4 + 1;  // one mistake for four letters
+  std::size_t fewest = name.size() / 4 + 1;  // one error per four characters
   for (const auto& candidate : candidates) {
     if (candidate.size() > longest) continue;
     const auto mistakes = damerau_levenshtein(wanted, in_lower_case(candidate));

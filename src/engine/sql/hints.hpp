@@ -1,4 +1,4 @@
-// hints.hpp - what a refusal adds for somebody who mistyped a name, forgot quotes or wrote a file where a table stands.
+// hints.hpp - hints in error messages for misspelt names, missing quotes and file names in place of table names.
 #pragma once
 
 #include <span>
@@ -9,20 +9,20 @@
 
 namespace espalier::engine {
 
-/// "; did you mean 'orders'?" with the candidate that differs from `name` by case or by a mistyped letter or two; empty
-/// if none is near.
+/// Returns "; did you mean 'orders'?" for the candidate that differs from `name` by case or by one or two characters.
+/// Returns an empty string if there is none.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
-/// The sentence for a table that is not there: the nearest one, or how a file of that name is read.
+/// Returns the error message for an unknown table, with the most similar name or how to read a file of that name.
 [[nodiscard]] std::string no_such_table(std::string_view name, const catalog& tables);
 
-/// The sentence for an index that is not there.
+/// Returns the error message for an unknown index.
 [[nodiscard]] std::string no_such_index(std::string_view name, const catalog& tables);
 
-/// The sentence for a column that a table does not have.
+/// Returns the error message for an unknown column of a table.
 [[nodiscard]] std::string no_such_column(std::string_view name, const table_version& table);
 
-/// What to write instead, behind a syntax error at that byte of the text; empty where nothing is known.
+/// Returns what to write instead after a syntax error at byte `position`, or an empty string.
 [[nodiscard]] std::string syntax_hint(std::string_view text, int position);
 
 }  // namespace espalier::engine

@@ -22,14 +22,14 @@ constexpr column_type micros_type{type_id::int64};
 constexpr column_type time_type{type_id::timestamp};
 constexpr double day_micros = 86400e6;
 
-// A length of time before it is rounded.
+// An interval before it is rounded to microseconds.
 struct length {
   std::int64_t months = 0;
   double micros = 0;
 };
 
 struct time_unit {
-  std::string_view name;  // without the s of the plural
+  std::string_view name;  // singular
   int months;
   double micros;
 };
@@ -57,7 +57,7 @@ const time_unit* unit_named(std::string_view name) {
   return name.size() > 2 && name.back() == 's' ? find(name.substr(0, name.size() - 1)) : nullptr;
 }
 
-// The unit of INTERVAL '5' MINUTE: the parser gives a mask of fields, as in PostgreSQL's datetime.h.
+// INTERVAL '5' MINUTE: the parser encodes the unit as a mask of fields, as in PostgreSQL's datetime.h.
 const time_unit* unit_of_mask(int mask) {
   constexpr std::pair<int, std::string_view> masks[] = {{1 << 1, "month"}, {1 << 2, "year"},    {1 << 3, "day"},
                                                         {1 << 10, "hour"}, {1 << 11, "minute"}, {1 << 12, "second"}};
@@ -135,7 +135,7 @@ class interval_reader {
     if (unit->months != 0) out.months += static_cast<std::int64_t>(sign * count) * unit->months;
     out.micros += sign * count * unit->micros;
   }
-  // What follows the hours: :mm[:ss[.ffffff]], in microseconds.
+  // Reads :mm[:ss[.ffffff]] after the hours and returns microseconds.
   double clock() {
     rest_.remove_prefix(1);
     double out = number() * 60e6;
@@ -168,12 +168,12 @@ expr_ptr literal_of(const length& value, int position) {
   return out;
 }
 
-// A length that is known; NULL is none, and a difference of columns is not yet.
+// Returns whether the interval is a known constant. NULL and a difference of columns are not.
 bool is_length(const expr_ptr& e) { return is_literal(e) && e->value->is_valid; }
 std::int64_t micros_of(const expr& literal) { return static_cast<const arrow::Int64Scalar&>(*literal.value).value; }
 length length_of(const expr& literal) { return {literal.number, static_cast<double>(micros_of(literal))}; }
 
-// Added or subtracted exactly, not as doubles.
+// Adds or subtracts exactly, without conversion to double.
 expr_ptr sum_of(const expr& left, const expr& right, int sign, int position) {
   std::int64_t micros = 0;
   const bool too_long = sign < 0 ? __builtin_sub_overflow(micros_of(left), micros_of(right), &micros)
@@ -194,7 +194,7 @@ expr_ptr months_literal(std::int64_t months, int position) {
   return make_literal(std::make_shared<arrow::Int64Scalar>(months), micros_type, position);
 }
 
-// time + interval, or -.
+// Returns time + interval, or time - interval if `back` is set.
 expr_ptr shifted(expr_ptr time, expr_ptr by, bool back, int position) {
   time = coerced(time, time_type);
   if (is_length(by) && by->number != 0) {
@@ -293,7 +293,7 @@ expr_ptr comparable_interval(const expr_ptr& e) {
     out->value = std::make_shared<arrow::Int64Scalar>(static_cast<std::int64_t>(micros));
     return out;
   }
-  // Longer than any difference of timestamps; its order among intervals is that of a number.
+  // The interval is longer than any difference of timestamps, so it is compared as a decimal.
   const arrow::Decimal128 wide(static_cast<std::int64_t>(micros >> 64), static_cast<std::uint64_t>(micros));
   out->type = {type_id::decimal, max_decimal_precision, 0};
   out->value = std::make_shared<arrow::Decimal128Scalar>(wide, arrow_type(out->type));

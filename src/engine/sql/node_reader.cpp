@@ -11,8 +11,8 @@ namespace espalier::engine {
 namespace {
 
 struct refused_clause {
-  std::string_view field;  ///< the parser's
-  std::string_view what;   ///< what users call it
+  std::string_view field;  ///< the parser's name
+  std::string_view what;   ///< the name in error messages
   std::string_view instead;
 };
 
@@ -156,7 +156,7 @@ std::string string_of(const nlohmann::json& node) {
 }
 
 int location_in(const nlohmann::json& node, int otherwise) {
-  // A stack of its own: trees of statements may be deep.
+  // The traversal uses an explicit stack, since syntax trees may be deep.
   std::vector<const nlohmann::json*> open{&node};
   int best = -1;
   while (!open.empty()) {

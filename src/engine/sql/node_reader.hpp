@@ -1,7 +1,7 @@
-// node_reader.hpp - one node of the parser's JSON tree, read field by field.
+// node_reader.hpp - reads one node of the parser's JSON tree, field by field.
 //
-// Nothing may be ignored silently: a reader takes the fields it understands, and `finish` refuses the node if any other
-// is left. The parser writes no field that has its default value, so a field that is there was meant.
+// No field is ignored silently: a reader takes the fields that it supports, and `finish` refuses the node if a field is
+// left. The parser omits fields with default values, so a field that is present was written by the user.
 #pragma once
 
 #include <initializer_list>
@@ -17,27 +17,27 @@ class node_reader {
  public:
   using json = nlohmann::json;
 
-  /// `around`: where errors point to if the node has no location of its own.
+  /// `around` is the error position if the node has no location.
   node_reader(std::string_view kind, const json& fields, int around);
 
   [[nodiscard]] std::string_view kind() const { return kind_; }
   [[nodiscard]] int position() const { return position_; }
 
-  /// The field, or null if it is absent.
+  /// Returns the field, or null if it is absent.
   const json* take(const char* field);
   std::string text(const char* field);
   bool flag(const char* field);
   int number(const char* field, int missing = 0);
-  /// The elements of a list, none if it is absent.
+  /// Returns the elements of a list; an absent list is empty.
   std::vector<const json*> list(const char* field);
-  /// A list of String nodes.
+  /// Reads a list of String nodes.
   std::vector<std::string> strings(const char* field);
-  /// Takes an enumeration and refuses every value but these.
+  /// Reads an enumeration and refuses every value that is not in `allowed`.
   void only(const char* field, std::initializer_list<std::string_view> allowed);
-  /// Takes fields that say nothing a reader of ours needs.
+  /// Takes fields that do not affect the meaning of the statement.
   void drop(std::initializer_list<const char*> fields);
 
-  /// Refuses what was not taken.
+  /// Throws if a field was not taken.
   void finish() const;
 
  private:
@@ -47,12 +47,12 @@ class node_reader {
   std::set<std::string, std::less<>> taken_;
 };
 
-/// A node as {"Kind": {fields}}: its reader. `around` as above.
+/// Returns the reader of a node {"Kind": {fields}}. `around` is the error position if the node has no location.
 [[nodiscard]] node_reader read_node(const nlohmann::json& node, int around);
-/// Is it a node of that kind?
+/// Returns whether the node is of that kind.
 [[nodiscard]] bool is_node(const nlohmann::json& node, const char* kind);
 [[nodiscard]] std::string string_of(const nlohmann::json& node);
-/// The first location inside a tree, or `otherwise`.
+/// Returns the first location in the tree, or `otherwise` if it has none.
 [[nodiscard]] int location_in(const nlohmann::json& node, int otherwise);
 
 }  // namespace espalier::engine

@@ -26,7 +26,7 @@ class parser_result {
   PgQueryParseResult result_;
 };
 
-// The parser counts characters from 1, everyone else bytes from 0.
+// The parser counts characters from 1; all other code counts bytes from 0.
 int byte_of_character(std::string_view text, int character) {
   if (character <= 0) return -1;
   std::size_t at = 0;
@@ -59,7 +59,7 @@ nlohmann::json parse_tree(std::string_view text) {
   const parser_result result{std::string(text)};
   if (const auto* problem = result.get().error) {
     const int place = byte_of_character(text, problem->cursorpos);
-    if (std::string_view(problem->message).starts_with("memory exhausted")) {  // of the parser's own stack
+    if (std::string_view(problem->message).starts_with("memory exhausted")) {  // the parser's own stack overflowed
       throw_sql_error(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
     }
     throw_sql_error(codes::syntax_error, place, as_sentence(problem->message) + syntax_hint(text, place));
@@ -69,7 +69,7 @@ nlohmann::json parse_tree(std::string_view text) {
   return tree;
 }
 
-// Where the statement itself begins: the parser's location is behind the previous semicolon.
+// The parser's location of a statement is the byte after the previous semicolon; this skips blanks and comments.
 std::size_t skip_blank(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     if (std::isspace(static_cast<unsigned char>(text[at]))) {
@@ -105,7 +105,7 @@ std::vector<ast::statement> parse(std::string_view text) {
 
 namespace {
 
-// The statements of a text that the scanner reads to its end, or where it stopped reading.
+// The statements of a text, and where the scanner stopped if it did not reach the end.
 struct scanned_script {
   std::vector<script_statement> statements;
   std::optional<std::size_t> problem;
@@ -120,8 +120,8 @@ scanned_script scanned(std::string_view sql) {
     const int place = byte_of_character(sql, result.error->cursorpos);
     out.problem = place < 0 ? sql.size() : static_cast<std::size_t>(place);
   }
-  // The scanner passes over what has no keyword, and over all that follows an open parenthesis. That is no statement,
-  // but somebody meant it to be one: it is left in, for the parser to say what is wrong with it.
+  // The scanner skips text without a keyword and everything after an unclosed parenthesis. Such text is returned as a
+  // statement, so that the parser reports what is wrong with it.
   std::size_t taken = 0;
   const auto take_until = [&](std::size_t end) {
     std::size_t first = skip_blank(sql, taken);
@@ -145,7 +145,8 @@ std::vector<script_statement> split_script(std::string_view sql) {
   if (sql.size() > longest_script) throw sql_error(script_is_too_long, sql, 0, codes::program_limit_exceeded);
   auto out = scanned(sql);
   if (!out.problem) return std::move(out.statements);
-  // What is before the statement with the error is read without it. The rest is left for its execution to refuse.
+  // The statements before the error are scanned again without it. The rest is returned as it is, and executing it
+  // reports the error.
   const auto end = last_statement_end(sql, std::min(*out.problem, sql.size() - 1));
   const std::size_t rest = end == std::string_view::npos ? 0 : end + 1;
   auto statements = rest == 0 ? std::vector<script_statement>() : split_script(sql.substr(0, rest));

@@ -1,4 +1,4 @@
-// parse.hpp - text to statements, by PostgreSQL's own parser.
+// parse.hpp - parses text into statements with PostgreSQL's parser.
 #pragma once
 
 #include <string_view>
@@ -8,20 +8,21 @@
 
 namespace espalier::engine {
 
-/// The statements of a script. Throws `located_error`; positions are bytes of `text`.
+/// Parses the statements of a script. Throws `located_error`; positions are byte offsets into `text`.
 [[nodiscard]] std::vector<ast::statement> parse(std::string_view text);
-/// Throws `coded_refusal` for texts that the scanner would take minutes for.
+/// Throws `coded_refusal` for texts that would keep the scanner busy for minutes.
 void check_operators_and_comments(std::string_view sql);
-/// Throws `coded_refusal` for statements with more terms than are read, before the parser has made a tree of them.
+/// Throws `coded_refusal` for statements with too many terms, before the parser builds a tree of them.
 void check_statement_length(std::string_view sql);
-/// The end of what begins at `at`, a character outside of strings and comments; npos where that has no end. Words and
-/// numbers are read character by character.
+/// Returns the end of the token at `at`, which is outside of strings and comments, or npos if the token is not closed.
+/// Words and numbers are read one character at a time.
 [[nodiscard]] std::size_t after_token(std::string_view text, std::size_t at);
-/// Does a space or a comment begin here?
+/// Returns whether white space or a comment starts at `at`.
 [[nodiscard]] bool is_blank_token(std::string_view text, std::size_t at);
-/// The place behind the comment that begins at `at` with /*, comments inside of it included; npos if it has no end.
+/// Returns the position after the comment that starts at `at` with /*, nested comments included, or npos if it is not
+/// closed.
 [[nodiscard]] std::size_t after_comment(std::string_view text, std::size_t at);
-/// The last semicolon before `limit` that ends a statement, npos without one.
+/// Returns the last semicolon before `limit` that ends a statement, or npos.
 [[nodiscard]] std::size_t last_statement_end(std::string_view text, std::size_t limit);
 
 }  // namespace espalier::engine

@@ -23,7 +23,7 @@ expression_ptr make(expression_kind kind, int position) {
   return out;
 }
 
-// PostgreSQL rounds to timestamp(p): that is not silently ignored.
+// PostgreSQL rounds to timestamp(p). The precision is refused, since ignoring it would change results.
 void refuse_digits(const ast::type_name& type) {
   if (type.name != "timestamp" || type.modifiers.empty()) return;
   throw_sql_error(type.position, fmt::format("timestamp({}) is not supported; write timestamp, which has microseconds.",
@@ -68,8 +68,8 @@ expression_ptr tree_reader::expression(const nlohmann::json& node, int around) {
   return out;
 }
 
-// The parser (15-4.0.0) leaves the value of an integer constant out of its tree not only where it is 0 but also where
-// it is negative; the text says which. Between the sign and the digits there may be signs, parentheses and comments.
+// The parser (15-4.0.0) omits the value of an integer constant from its tree not only if it is 0 but also if it is
+// negative, so the value is read from the text. Signs, parentheses and comments may separate the sign and the digits.
 std::string tree_reader::negative_or_zero(int position) const {
   std::size_t at = position < 0 ? text_.size() : static_cast<std::size_t>(position);
   while (at < text_.size() && !std::isdigit(static_cast<unsigned char>(text_[at]))) {
@@ -184,7 +184,7 @@ expression_ptr tree_reader::call(node_reader& reader) {
   return out;
 }
 
-// Calls without parentheses, such as CURRENT_DATE.
+// Reads functions without parentheses, such as CURRENT_DATE.
 expression_ptr tree_reader::current_timestamp_name(node_reader& reader) {
   const std::string which = reader.text("op");
   auto out = make(expression_kind::call, reader.position());

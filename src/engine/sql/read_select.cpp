@@ -29,7 +29,8 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   if (depth_ > limits::nested_expressions) {
     throw_sql_error(codes::too_complex, around, "Queries are nested too deeply; write them as several statements.");
   }
-  // A chain of set operations is nested to the left: to look for its first place in each of them takes too long.
+  // A chain of set operations is nested to the left, so searching each of them for its first location would be
+  // quadratic.
   const bool combines = fields.contains("larg");
   node_reader reader("SelectStmt", fields, combines ? around : location_in(fields, around));
   auto out = std::make_shared<ast::select>();
@@ -75,7 +76,7 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
           codes::too_complex, at,
           fmt::format("UNION combines at most {} queries; write several statements.", limits::set_operations));
     }
-    depth_ -= depth_of_a_query;  // of a chain all are at one depth
+    depth_ -= depth_of_a_query;  // all queries of a chain have the same depth
     out->union_left = select(*left, at);
     depth_ += depth_of_a_query;
     out->union_right = select(*right, at);
@@ -159,7 +160,7 @@ ast::table_name tree_reader::table(const nlohmann::json& fields, int around, std
 }
 
 ast::from_ptr tree_reader::from(const nlohmann::json& node, int around) {
-  if (++joined_ > 2 * limits::joined_tables) {  // a join is an item itself
+  if (++joined_ > 2 * limits::joined_tables) {  // a join is counted as an item, too
     throw_sql_error(codes::too_complex, around,
                     fmt::format("FROM joins at most {} tables; write several statements.", limits::joined_tables));
   }

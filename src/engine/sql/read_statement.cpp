@@ -10,7 +10,7 @@
 namespace espalier::engine {
 namespace {
 
-// Options are written as words, strings, numbers or TRUE: all of them as text here.
+// Options are words, strings, numbers or TRUE; all of them are returned as text.
 std::string option_text(const nlohmann::json* arg, int around) {
   if (!arg) return "true";
   node_reader reader = read_node(*arg, around);
@@ -276,8 +276,8 @@ ast::analyze tree_reader::analyze(node_reader& reader) {
   return out;
 }
 
-// Every isolation level is given: one process at a time has a database open for changes, so transactions are
-// serializable, and DEFERRABLE has nothing to wait for.
+// Every isolation level is accepted: only one process at a time has a database open for changes, so transactions are
+// serializable, and DEFERRABLE has no effect.
 ast::transaction tree_reader::transaction(node_reader& reader) {
   ast::transaction out;
   const std::string kind = reader.text("kind");

@@ -1,4 +1,4 @@
-// generate_series in FROM: rows that are made when the statement is bound.
+// series.cpp - generate_series in FROM. Its rows are generated when the statement is bound.
 #include <arrow/builder.h>
 #include <arrow/compute/cast.h>
 #include <arrow/datum.h>
@@ -43,7 +43,7 @@ std::vector<std::int64_t> steps(std::int64_t first, std::int64_t last, std::int6
   return out;
 }
 
-// Months have no length: each row is the one before it plus the step, as in PostgreSQL.
+// Months have no fixed length, so each row is the previous row plus the step, as in PostgreSQL.
 std::vector<std::int64_t> month_steps(const expr_ptr& first, std::int64_t last, const expr_ptr& step, int position) {
   const auto as_micros = [](const expr_ptr& e) { return integer_in(*e->value); };
   const auto next_of = [&](const expr_ptr& at) {

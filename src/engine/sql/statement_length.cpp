@@ -1,6 +1,6 @@
-// statement_length.cpp - statements that are refused for their length before the parser reads them, since its tree of
-// 100,000 terms takes a second and more. What is counted here is a lower bound of what the readers of the tree count:
-// nothing is refused that they would take.
+// statement_length.cpp - refuses long statements before they are parsed, since the parser's tree of 100,000 terms takes
+// a second and more. The counts are lower bounds of those in tree_reader, so no statement is refused that tree_reader
+// would accept.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::size_t after_word(std::string_view sql, std::size_t at) {
   return at;
 }
 
-// With a sign behind the E of an exponent.
+// Reads a number; the E of an exponent may be followed by a sign.
 std::size_t after_number(std::string_view sql, std::size_t at) {
   while (at < sql.size() && (continues_word(sql[at]) || sql[at] == '.')) {
     const bool exponent = sql[at] == 'e' || sql[at] == 'E';
@@ -63,13 +63,13 @@ class term_counter {
   }
 
  private:
-  // One level of parentheses.
+  // The state of one level of parentheses.
   struct level {
-    // Operators of one expression, by how tightly they bind: each nests all before it of its kind.
+    // Operators of one expression by precedence; each operator nests the preceding ones of the same precedence.
     int casts = 0, products = 0, sums = 0, others = 0;
-    bool behind_value = false;  // the last token ends a value, or is a keyword
-    std::size_t terms = 0;      // of the clause, behind its first one
-    std::string_view clause;    // that has terms, or nothing
+    bool behind_value = false;  // the last token ends a value or is a keyword
+    std::size_t terms = 0;      // terms of the clause after its first one
+    std::string_view clause;    // the current clause, if it has terms
     std::size_t set_operations = 0;
     std::string_view last_word;
   };
@@ -78,7 +78,7 @@ class term_counter {
 
   void end_expression() { here().casts = here().products = here().sums = here().others = 0; }
 
-  // Two of them in a row are not one expression: a keyword is between its values, or is one of the two.
+  // Two adjacent operands are not one expression: a keyword separates them, or one of them is a keyword.
   void operand() {
     if (here().behind_value) end_expression();
     here().behind_value = true;
@@ -103,8 +103,7 @@ class term_counter {
     if (equal_word(text, "BY") && (order || group)) start_clause(order ? "ORDER BY" : "GROUP BY");
     if (equal_word(text, "SELECT")) start_clause("SELECT");
     if (equal_word(text, "FROM") && !equal_word(here().last_word, "DISTINCT")) start_clause("FROM");
-    if (equal_word(text, "JOIN") && here().clause == "FROM")
-      add_term(text, 2);  // as the reader of the tree counts them
+    if (equal_word(text, "JOIN") && here().clause == "FROM") add_term(text, 2);  // tree_reader counts them the same way
     here().last_word = text;
   }
 
@@ -150,7 +149,8 @@ class term_counter {
     } else if (c == '<' || c == '>' || c == '=') {
       end_expression();
     }
-    // What has several characters, such as ||, is counted by its first one; a sign of the first value is one too many.
+    // An operator of several characters, such as ||, is counted by its first one. A sign before the first value is
+    // counted although it nests nothing.
     if (chain != nullptr && behind_value && ++*chain > limits::nested_expressions + 1) {
       refuse_here(sql_.substr(at, 1), "This expression is nested too deeply; write it in smaller parts.");
     }

@@ -1,4 +1,5 @@
-// Does what was typed so far end a statement? The parser cannot say: it only knows whole statements.
+// statement_splitter.cpp - decides whether the text typed so far ends a statement. The parser accepts complete
+// statements only.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -16,13 +17,13 @@ std::size_t after_quoted(std::string_view text, std::size_t at, char quote, bool
     if (backslashes && text[at] == '\\') {
       ++at;
     } else if (text[at] == quote) {
-      return at + 1;  // a doubled quote opens the next piece at once
+      return at + 1;  // a doubled quote starts another string immediately
     }
   }
   return std::string_view::npos;
 }
 
-// $tag$ ... $tag$
+// Skips a string $tag$ ... $tag$.
 std::size_t after_dollar_quoted(std::string_view text, std::size_t at) {
   auto end = at + 1;
   while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
@@ -53,8 +54,8 @@ std::size_t after_token(std::string_view text, std::size_t at) {
   return text[at] == '$' ? after_dollar_quoted(text, at) : at + 1;
 }
 
-// The scanner reads all operator characters that follow the beginning of a comment or an operator, takes some of them,
-// and reads the others again: the time grows with the square of their number.
+// The scanner reads all operator characters after the start of a comment or operator, accepts some of them and reads
+// the others again, so its time is quadratic in their number.
 void check_operators_and_comments(std::string_view sql) {
   constexpr int deepest_comment = 1000;
   constexpr int longest_operator = 1000;
@@ -110,7 +111,7 @@ std::size_t last_statement_end(std::string_view text, std::size_t limit) {
 }
 
 bool is_complete(std::string_view sql) {
-  bool ended = true;  // nothing typed: nothing to wait for
+  bool ended = true;  // an empty text is complete
   for (std::size_t at = 0; at < sql.size();) {
     const auto next = after_token(sql, at);
     if (next == std::string_view::npos) return false;

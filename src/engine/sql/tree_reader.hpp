@@ -1,6 +1,6 @@
-// tree_reader.hpp - from the parser's JSON tree to ast.hpp; refuses what ast.hpp has no words for.
+// tree_reader.hpp - translates the parser's JSON tree into ast.hpp and refuses what ast.hpp cannot represent.
 //
-// One file per part of the grammar: read_expression.cpp, read_select.cpp, read_statement.cpp.
+// Each part of the grammar has its own file: read_expression.cpp, read_select.cpp and read_statement.cpp.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +19,7 @@ class tree_reader {
 
   [[nodiscard]] ast::statement statement(const nlohmann::json& node, int position, int length);
   [[nodiscard]] ast::expression_ptr expression(const nlohmann::json& node, int around);
-  /// Takes the node {"SelectStmt": {...}} or its fields alone.
+  /// Reads a node {"SelectStmt": {...}} or its fields.
   [[nodiscard]] std::shared_ptr<ast::select> select(const nlohmann::json& node, int around);
 
  private:
@@ -64,7 +64,7 @@ class tree_reader {
   std::string_view text_;
   int depth_ = 0;
   int set_operations_ = 0;
-  std::size_t joined_ = 0;  ///< items of the FROM that is read
+  std::size_t joined_ = 0;  ///< items of the FROM clause being read
 };
 
 }  // namespace espalier::engine

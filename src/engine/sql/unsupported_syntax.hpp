@@ -1,4 +1,4 @@
-// unsupported_syntax.hpp - sentences for the parts of the grammar that the engine has no meaning for.
+// unsupported_syntax.hpp - error messages for syntax that the engine does not support.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace espalier::engine {
 
-/// What a user reads instead of the parser's word for a statement, an expression or a part of FROM: that it is not
-/// supported, and what to write instead where there is something.
+/// Returns the error message for a statement, expression or FROM item, given the parser's name for it. The message says
+/// that it is not supported and, where known, what to write instead.
 [[nodiscard]] std::string refusal_of(std::string_view parser_word);
 
 }  // namespace espalier::engine

@@ -1,11 +1,11 @@
-// coded_refusal.hpp - SQLSTATEs of errors by the stage of the statement that they come from.
+// coded_refusal.hpp - assigns SQLSTATEs to errors by the stage of the statement in which they occur.
 #pragma once
 
 #include "engine/sql/error.hpp"
 
 namespace espalier::engine {
 
-/// Runs a plan: what is refused from here on is about values, not about the statement.
+/// Runs a plan. Errors from here on are about values, not about the statement.
 template <class Work>
 auto while_running(const Work& work) {
   try {

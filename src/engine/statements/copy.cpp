@@ -52,7 +52,7 @@ copy_file file_of(const ast::copy& copy) {
   return {*format, read_file_options(options, *format, copy.table.position), match};
 }
 
-// Columns with a length, as INSERT stores them.
+// Checks columns with a declared length, as INSERT does.
 std::shared_ptr<arrow::Table> fitted_texts(const table_entry& entry, std::shared_ptr<arrow::Table> rows) {
   for (std::size_t i = 0; i < entry.declarations.size(); ++i) {
     if (entry.declarations[i].length == 0) continue;
@@ -116,7 +116,7 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
   {
     const stopwatch watch(out.timings.run);
     rows = read_into(columns, copy.file, file.format, file.options, file.match, tell);
-    // Columns that the file does not fill are NULL.
+    // Columns that the file does not provide are NULL.
     arrow::FieldVector fields;
     std::vector<std::shared_ptr<arrow::ChunkedArray>> data;
     for (const auto& column : entry->version->columns()) {

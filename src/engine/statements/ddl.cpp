@@ -22,7 +22,7 @@ std::size_t column_place(const table_version& table, const std::string& name, in
 }
 
 index_kind kind_of(const std::string& method, int position) {
-  // btree is what PostgreSQL's parser fills in where USING is left out.
+  // PostgreSQL's parser sets btree if USING is omitted.
   if (method.empty() || method == "btree" || method == "auto") return index_kind::automatic;
   for (const auto kind : {index_kind::static_tree, index_kind::blink, index_kind::radix, index_kind::hybrid}) {
     if (method == to_string(kind)) return kind;
@@ -46,7 +46,7 @@ std::string free_index_name(const catalog& tables, const std::vector<index_spec>
   return name;
 }
 
-// PRIMARY KEY and UNIQUE are unique indexes, named as PostgreSQL names them.
+// PRIMARY KEY and UNIQUE create unique indexes with PostgreSQL's names.
 std::vector<index_spec> constraint_indexes(const ast::create_table& create, std::vector<column>& columns,
                                            const catalog& tables, std::vector<key_constraint>& constraints) {
   std::vector<index_spec> out;
@@ -224,8 +224,7 @@ query_result session::run_drop(const ast::drop& drop) {
   return out;
 }
 
-// Statistics are the indexes themselves, which are always up to date: what is left to do is to see that the table
-// exists.
+// The planner uses indexes and samples instead of stored statistics, so ANALYZE only checks that the table exists.
 query_result session::run_analyze(const ast::analyze& analyze) {
   for (const auto& table : analyze.tables) (void)entry_of(table);
   query_result out;

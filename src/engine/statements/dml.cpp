@@ -22,7 +22,7 @@
 namespace espalier::engine {
 namespace {
 
-// Tables with more deleted rows than others are written anew, without them.
+// A table with more deleted rows than live ones, and more than this, is compacted.
 constexpr std::uint64_t deleted_rows_kept = 1 << 16;
 
 std::vector<std::size_t> target_columns(const table_version& table, const std::vector<std::string>& names,
@@ -44,7 +44,7 @@ std::vector<std::size_t> target_columns(const table_version& table, const std::v
   return out;
 }
 
-// The query's columns cast to the table's, with NULL where none is given.
+// Returns the query with its columns cast to the table's types, and NULL for columns that are not given.
 plan_ptr fitted(binder& binds, plan_ptr query, const table_entry& entry, const std::vector<std::size_t>& targets,
                 std::size_t given, int position) {
   if (given > targets.size()) throw_sql_error(codes::syntax_error, position, "INSERT has more values than columns.");
@@ -76,7 +76,7 @@ std::vector<std::uint64_t> row_ids_of(const arrow::ChunkedArray& column) {
   return out;
 }
 
-// DEFAULT is NULL: no column has another one.
+// DEFAULT is NULL, since columns cannot have other defaults.
 void replace_defaults(ast::select& select) {
   for (auto& row : select.values) {
     for (auto& value : row) {
@@ -114,7 +114,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
     if (transaction_) undo.push_back(&transaction_->undo_of(index));
   }
   keep(changed.get(), {}, index_files::behind, timings);
-  const cancellation_scope to_the_end(nullptr);  // from here on nothing can fail
+  const cancellation_scope to_the_end(nullptr);  // nothing can fail from here on
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     if (undo.empty()) {
       entry.indexes[i]->commit(std::move(prepared[i]));

@@ -1,4 +1,4 @@
-// open_transaction.hpp - what a session needs to get back to BEGIN.
+// open_transaction.hpp - the state that a session needs to roll back to BEGIN.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace espalier::engine {
 
 struct open_transaction {
-  catalog tables;      ///< at BEGIN; entries are immutable, but their indexes are changed in place
-  kept_indexes files;  ///< at BEGIN
+  catalog tables;            ///< at BEGIN; entries are immutable, but their indexes are changed in place
+  kept_indexes files;        ///< at BEGIN
   std::int64_t started = 0;  ///< microseconds since 1970, UTC
   bool read_only = false;
   bool has_failed = false;
   bool has_changes = false;
 
-  /// What takes back the changes of an index, and the index itself, which an entry of `tables` may no longer have.
+  /// The undo information of an index, and the index itself, which the entries of `tables` may no longer reference.
   struct changed_index {
     std::shared_ptr<table_index> index;
     index_undo undo;

@@ -28,7 +28,7 @@
 namespace espalier::engine {
 namespace {
 
-// Parameters and the statement's number as columns, far above the ids that a binder gives out.
+// Parameters and the statement number are columns with ids far above those of a binder.
 constexpr column_id first_parameter_column = 1U << 30;
 constexpr column_id statement_column = first_parameter_column - 1;
 
@@ -37,8 +37,8 @@ void for_each_expression_below(plan_node& plan, const std::function<void(expr_pt
   for (const auto& input : plan.inputs) for_each_expression_below(*input, visit);
 }
 
-// A parameter has one type, that of the place which says most of it; other places get a cast. Where nothing but text
-// is said of it, it is text.
+// A parameter has one type, that of the most specific use; other uses get a cast. If it is used as text only, it is
+// text.
 std::map<int, column_type> settle_parameters(plan_node& plan) {
   std::map<int, column_type> out;
   const auto look = [&](expr_ptr& whole) {
@@ -85,7 +85,7 @@ expr_ptr as_columns(const expr_ptr& e) {
   });
 }
 
-// The parameters with the types that the statement gives them.
+// Returns the parameters converted to the types that the statement gives them.
 relation parameter_relation(const arrow::Table& parameters, const std::map<int, column_type>& types) {
   relation out;
   out.rows = parameters.num_rows();
@@ -136,9 +136,9 @@ bool asks_for_a_list(const index_range& range) {
   return false;
 }
 
-// Plans of one question to one index, under projections: for these all statements are answered by one call.
+// A plan that is one index query under projections. One call answers all statements of the batch then.
 struct one_question {
-  std::vector<project_node*> projects;  ///< the topmost first
+  std::vector<project_node*> projects;  ///< topmost first
   index_aggregate_node* aggregate = nullptr;
   scan_node* scan = nullptr;
 };
@@ -169,7 +169,7 @@ relation aggregates(const index_aggregate_node& n, const relation& parameters, c
   relation out = parameters;
   for (std::size_t i = 0; i < n.calls.size(); ++i) {
     auto answers = index_aggregate_values(index, n.calls[i], n.columns[i], ranges);
-    // A range that no parameter has part in is the same for all statements.
+    // A range without parameters is the same for all statements.
     if (answers->length() != out.rows)
       answers = value_of(arrow::MakeArrayFromScalar(*value_of(answers->GetScalar(0)), out.rows));
     out.add(n.calls[i].output, chunked(std::move(answers)));
@@ -213,7 +213,7 @@ relation projected(relation rows, const one_question& question, const evaluation
   return rows;
 }
 
-// Any other statement: one after the other, planned with the values at hand.
+// Any other statement is executed once per row, planned with the values of that row.
 std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& select, const relation& parameters,
                                          int count) {
   std::vector<std::shared_ptr<arrow::Table>> parts;

@@ -1,4 +1,4 @@
-// parameter_batch.hpp - a prepared statement asked once for each row of a table of parameters.
+// parameter_batch.hpp - executes a prepared statement once per row of a table of parameters.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -9,7 +9,7 @@
 
 namespace espalier::engine {
 
-/// As `prepared::execute`. `parameters` are how many the statement has, as it was prepared.
+/// Implements `prepared::execute`. `parameters` is the number of parameters found when the statement was prepared.
 [[nodiscard]] query_result run_batch(session& open, const ast::select& select, const arrow::Table& parameters);
 
 }  // namespace espalier::engine

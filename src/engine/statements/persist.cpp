@@ -52,7 +52,7 @@ index_spec spec_from(const std::string& name, const std::string& text, const tab
 // In the order of column_rule.
 constexpr std::string_view rule_names[] = {"none", "varchar", "char", "numeric"};
 
-// What the store keeps of a table beside its rows and indexes; empty in databases of before.
+// Returns the table properties that the store keeps besides rows and indexes; empty in databases of earlier versions.
 std::string about_text(const table_entry& entry) {
   json constraints = json::array();
   for (const auto& constraint : entry.constraints) {
@@ -102,7 +102,7 @@ saved_index definition_of(const table_index& index) {
   return out;
 }
 
-// Without the files that a change of the table gives up.
+// Drops the files that a change of the table discards.
 void forget_files(kept_indexes& kept, const table_entry& changed, index_files files) {
   if (files == index_files::current) return;
   for (const auto& index : changed.indexes) {
@@ -145,19 +145,19 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
   entry->version = table.rows;
   entry->constraints = constraints_from(table.about);
   entry->declarations = declarations_from(table.about);
-  // Of no index before all of them are there: what stops in between is read again.
+  // Index files are recorded after all indexes have been loaded, since an interrupted load is repeated.
   kept_indexes kept;
   std::vector<std::string> problems;
   for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, kept, problems));
   warnings_.insert(warnings_.end(), problems.begin(), problems.end());
-  // The file holds what was committed, which is what a ROLLBACK comes back to, too.
+  // The file has the committed state, to which a ROLLBACK returns, too.
   if (transaction_) transaction_->files.insert(kept.begin(), kept.end());
   index_file_versions_.insert(kept.begin(), kept.end());
   half_read_.erase(found);
   return entry;
 }
 
-// Rows say all that an index holds: a damaged file costs the time of a build, never an answer.
+// An index can always be rebuilt from the rows: a damaged file costs the time of a build but never a wrong result.
 std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index,
                                                       kept_indexes& kept, std::vector<std::string>& problems) const {
   auto spec = spec_from(index.name, index.spec, *table.rows);
@@ -223,7 +223,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
     if (std::ranges::find(removed, name) != removed.end()) {
       for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
     } else if (const auto entry = tables_.find_in_memory(name); !entry) {
-      all.push_back({name, "", nullptr, {}});  // it stays as it is in the folder
+      all.push_back({name, "", nullptr, {}});  // it stays unchanged in the folder
     } else if (!(changed && name == changed->name)) {
       add(*entry);
     }
@@ -240,7 +240,7 @@ void session::save_indexes() {
     bool lacks_files = false;
     for (const auto& index : entry->indexes) {
       const auto found = index_file_versions_.find(index->spec().name);
-      // A file with another layout might not take the rows that were added.
+      // A file with another layout might not be able to encode the added rows.
       if (found != index_file_versions_.end() && found->second.layout == index->layout()) continue;
       if (found != index_file_versions_.end()) index_file_versions_.erase(found);
       lacks_files = true;

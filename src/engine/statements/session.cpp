@@ -48,7 +48,7 @@ session::~session() {
   try {
     save_indexes();
   } catch (const std::exception&) {
-    // Tables are safe in the folder; indexes that could not be written are built anew when it is opened.
+    // The tables are stored; indexes that could not be written are rebuilt when the folder is opened.
   }
 }
 

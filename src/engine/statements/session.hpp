@@ -1,9 +1,9 @@
-// session.hpp - an open database: its tables, where they are kept, and one function for each kind of statement.
+// session.hpp - an open database: its tables, its store, and one function per kind of statement.
 //
-// A statement that changes something makes all that is new beside what is there, writes it to the folder, and puts it
-// in place last; what throws before leaves no trace. Between BEGIN and COMMIT nothing is written: COMMIT writes the
-// tables as they are then, in one commit of the store, and ROLLBACK puts the catalog of BEGIN back and undoes the
-// changes of indexes, which are the only objects that a statement changes in place.
+// A statement that changes data builds the new state next to the existing one, writes it to the folder and replaces the
+// existing state last; an error before that has no effect. Between BEGIN and COMMIT nothing is written: COMMIT writes
+// the tables in one commit of the store, and ROLLBACK restores the catalog of BEGIN and undoes the changes of indexes,
+// which are the only objects that a statement changes in place.
 #pragma once
 
 #include <map>
@@ -32,31 +32,30 @@ struct loaded_table;
 class session {
  public:
   explicit session(database_options options);
-  /// Through `files` everything is written; tests have one that fails.
+  /// All writes use `files`; tests pass one that fails.
   session(database_options options, file_layer& files);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
   ~session();
 
-  /// Throws where the folder and what is in memory may differ, after a write that failed half-way, and in a transaction
-  /// that has failed.
+  /// Throws if the folder and the state in memory may differ after a failed write, and in a failed transaction.
   void require_usable() const;
-  /// Throws `located_error`, or `error`.
+  /// Throws `located_error` or `error`.
   query_result run(const ast::statement& statement, const progress& tell, const cancellation_token& stop);
-  /// Writes indexes that changes have left behind in the folder. Tables are always up to date there. Not inside a
-  /// transaction, whose changes are not to be seen in the folder.
+  /// Writes indexes whose files in the folder are out of date; tables are always up to date there. Must not be called
+  /// in a transaction, whose changes must not be visible in the folder.
   void save_indexes();
 
   // transaction.cpp
   [[nodiscard]] transaction_status transaction() const noexcept;
-  /// Of the open transaction; another one for each, 0 for none.
+  /// Returns the unique number of the open transaction, or 0 if there is none.
   [[nodiscard]] std::uint64_t transaction_number() const noexcept;
-  /// What now() means in a statement that begins at this moment: the start of its transaction, in microseconds since
-  /// 1970, UTC.
+  /// Returns the value of now() for a statement that starts at this moment: the start of its transaction, in
+  /// microseconds since 1970, UTC.
   [[nodiscard]] std::int64_t now() const;
-  /// After an error of a statement: the transaction, where one is open, can only be rolled back from now on.
+  /// Called after an error of a statement: an open transaction can only be rolled back from now on.
   void fail_transaction() noexcept;
-  /// The database is as it was at BEGIN. Nothing where no transaction is open.
+  /// Restores the database to its state at BEGIN. Does nothing if no transaction is open.
   void roll_back() noexcept;
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
@@ -66,13 +65,13 @@ class session {
   [[nodiscard]] std::optional<std::int64_t> memory_limit() const { return options_.memory_limit; }
 
  private:
-  // answer.cpp
+  // select.cpp
   query_result run_select(const ast::select& select, const progress& tell);
   query_result run_explain(const ast::explain& explain, const progress& tell);
   plan_ptr plan_of(const ast::statement& statement, const progress& tell);
   std::shared_ptr<arrow::Table> rows_of(const ast::select& select, const progress& tell, query_timings& timings);
 
-  // define.cpp
+  // ddl.cpp
   query_result run_create_table(const ast::create_table& create);
   query_result run_create_table_as(const ast::create_table_as& create, const progress& tell);
   query_result run_create_index(const ast::create_index& create, const progress& tell);
@@ -80,14 +79,14 @@ class session {
   query_result run_analyze(const ast::analyze& analyze);
   query_result run_set(const ast::set_option& set);
 
-  // change.cpp
+  // dml.cpp and copy.cpp
   query_result run_insert(const ast::insert& insert, const progress& tell);
   query_result run_update(const ast::update& update, const progress& tell);
   query_result run_erase(const ast::erase& erase, const progress& tell);
   query_result run_copy(const ast::copy& copy, const progress& tell);
-  /// The table with these rows at its end.
+  /// Appends rows to the table.
   void append(const table_entry& entry, const std::shared_ptr<arrow::Table>& rows, query_timings& timings);
-  /// The table with another version in which `erased` rows are deleted and `inserted` ones are new.
+  /// Replaces the version of the table by one in which `erased` rows are deleted and `inserted` ones are new.
   void change(const table_entry& entry, std::shared_ptr<const table_version> version,
               std::span<const std::uint64_t> erased, std::span<const std::uint64_t> inserted, query_timings& timings);
 
@@ -96,16 +95,16 @@ class session {
   void begin(bool read_only);
   void build_broken_indexes() noexcept;
 
-  // keep.cpp
+  // persist.cpp
   void load(file_layer& files);
-  /// Called by the catalog when a statement first names a table.
+  /// Called by the catalog when a statement first references a table.
   std::shared_ptr<const table_entry> read_table(const std::string& name);
-  /// An index whose file is as it should be is added to `kept`, and what is wrong with another to `problems`.
+  /// If the index file is valid, it is added to `kept`; otherwise the reason is added to `problems`.
   std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index, kept_indexes& kept,
                                                std::vector<std::string>& problems) const;
   void warn_of_damage(const std::string& problem);
-  /// Writes the tables as they will be once `changed` is in place (null: none) and `removed` are gone; in a transaction
-  /// COMMIT does it.
+  /// Writes the tables as they will be after `changed` (null for none) is in place and `removed` are dropped. In a
+  /// transaction COMMIT does it.
   void keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
             query_timings& timings);
   void write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
@@ -118,16 +117,16 @@ class session {
   device device_;
   catalog tables_;
   std::unique_ptr<store> store_;
-  /// Indexes that have a file in the folder. Others are built from the rows when the folder is opened.
+  /// Indexes that have a file in the folder. Other indexes are built from the rows when the folder is opened.
   kept_indexes index_file_versions_;
-  /// Tables that a statement had begun to read when it was stopped: their files may have lost their names since.
+  /// Tables whose loading was interrupted; their files may have been unlinked since.
   std::map<std::string, loaded_table> half_read_;
   std::vector<std::string> warnings_;
   std::unique_ptr<open_transaction> transaction_;
-  std::uint64_t transactions_ = 0;  ///< that were begun
+  std::uint64_t transactions_ = 0;  ///< transactions started so far
 };
 
-/// How long something took, added to a time in milliseconds.
+/// Adds the elapsed time to a value in milliseconds.
 class stopwatch {
  public:
   explicit stopwatch(double& total);

@@ -1,4 +1,4 @@
-// statement_scope.hpp - what holds while a statement runs: when it is to stop, and how much memory it may take.
+// statement_scope.hpp - the cancellation token and memory budget of a running statement.
 #pragma once
 
 #include <optional>

@@ -47,8 +47,8 @@ void session::roll_back() noexcept {
   build_broken_indexes();
 }
 
-// An index whose changes could not be taken back for want of memory is built from the rows. Where even that fails, it
-// says so to every question, and the folder has what is right.
+// An index whose changes could not be undone for lack of memory is rebuilt from the rows. If that fails as well, every
+// query on it throws; the folder is correct.
 void session::build_broken_indexes() noexcept {
   try {
     for (const auto& entry : tables_.all_in_memory()) {

@@ -18,7 +18,7 @@ using json = nlohmann::json;
 
 constexpr std::string_view catalog_magic = "espalier catalog";
 constexpr int first_version = 1;
-constexpr int last_version = 2;  // with `covers`
+constexpr int last_version = 2;  // adds `covers`
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -61,14 +61,14 @@ json to_json(const table_record& table) {
   return described;
 }
 
-// A name the store could have given: it leads nowhere but into the folder.
+// Returns whether the store could have created this name. Such a name cannot refer to a path outside the folder.
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
   });
 }
 
-// JSON has numbers that no counter holds, which the library would convert all the same.
+// JSON allows numbers that are out of range for a counter, which the library would convert silently.
 std::uint64_t count_from(const json& number, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
   if (!number.is_number_unsigned() || number.get<std::uint64_t>() > most)
     throw error("a number is not one of a catalog");
@@ -120,7 +120,7 @@ table_record table_from(const json& described) {
   return table;
 }
 
-// The least that a program has to know to read this catalog.
+// Returns the lowest version that a program has to support to read this catalog.
 int version_of(const catalog_record& catalog) {
   const auto has_covers = [](const index_record& index) { return index.covers.has_value(); };
   const bool is_later = std::ranges::any_of(
@@ -203,7 +203,7 @@ catalog_record parse_catalog(std::string_view text, const std::filesystem::path&
         path.string(), version.dump(-1, ' ', true, json::error_handler_t::replace), first_version, last_version));
   }
   auto catalog = parse_catalog_contents(body, path);
-  // The header is written in one way only: a change that left its meaning alone is seen too.
+  // The header has exactly one representation, so a modification that keeps its meaning is detected, too.
   if (text.substr(0, line_end) != header_text(catalog, body)) throw damaged_file(path, "its first line was changed");
   return catalog;
 }

@@ -1,4 +1,4 @@
-// checksum.cpp - the one file that names xxHash, compiled into it.
+// checksum.cpp - the only file that includes xxHash, which is compiled into it.
 #include "engine/store/checksum.hpp"
 
 #define XXH_INLINE_ALL

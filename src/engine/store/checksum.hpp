@@ -1,4 +1,4 @@
-// checksum.hpp - xxHash (XXH3, 64 bits) of bytes at once or in pieces.
+// checksum.hpp - xxHash (XXH3, 64 bits) of a buffer or of a sequence of pieces.
 #pragma once
 
 #include <cstddef>

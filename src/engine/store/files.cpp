@@ -1,4 +1,4 @@
-// files.cpp - POSIX calls behind files.hpp; each failure becomes one sentence with the path and the system's reason.
+// files.cpp - POSIX calls behind files.hpp. Each failure becomes one sentence with the path and the system's reason.
 #include "engine/store/files.hpp"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ void file_layer::make_folder(const std::filesystem::path& folder) {
   }
   std::filesystem::create_directories(folder, failure);
   if (failure) throw error(fmt::format("Folder '{}' cannot be made: {}.", folder.string(), failure.message()));
-  for (const auto& path : made) sync_folder(path.parent_path());  // a name is on disk when the folder that has it is
+  for (const auto& path : made) sync_folder(path.parent_path());  // a name is durable once its parent folder is synced
 }
 
 void file_layer::make_empty_file(const std::filesystem::path& file) {
@@ -96,7 +96,7 @@ output_file::output_file(file_layer& layer, std::filesystem::path path)
     : layer_(layer), path_(std::move(path)), temporary_(path_), buffer_(new std::byte[write_buffer_bytes]) {
   temporary_ += temporary_ending;
   layer_.before(file_operation::create, path_, 0);
-  // What a killed process left under this name, whatever it is, makes room; it is neither followed nor written to.
+  // Whatever a killed process left under this name is unlinked; it is neither followed nor written to.
   if (::unlink(temporary_.c_str()) != 0 && errno != ENOENT) fail_with_errno("created", temporary_);
   handle_ = open_retrying(temporary_, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (handle_ < 0) fail_with_errno("created", temporary_);
@@ -149,7 +149,7 @@ void output_file::finish() {
 }
 
 mapped_file::mapped_file(const std::filesystem::path& path) {
-  const int handle = open_retrying(path, O_RDONLY | O_NONBLOCK);  // a pipe would wait for its other end
+  const int handle = open_retrying(path, O_RDONLY | O_NONBLOCK);  // opening a pipe would block
   if (handle < 0) fail_with_errno("opened", path);
   struct stat about {};
   void* address = nullptr;

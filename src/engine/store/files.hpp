@@ -1,7 +1,7 @@
-// files.hpp - every change that the store makes to the file system, and files mapped into memory.
+// files.hpp - every change that the store makes to the file system, and memory-mapped files.
 //
-// A file is written under a temporary name, synced, renamed, and its folder synced: until the rename nobody sees it,
-// and after the sync nobody loses it. Tests derive from `file_layer` to fail or die before any operation.
+// A file is written under a temporary name, synced and renamed, and its folder is synced: it is invisible until the
+// rename and durable after the sync. Tests derive from `file_layer` to fail or exit before any operation.
 #pragma once
 
 #include <cstddef>
@@ -23,25 +23,25 @@ class file_layer {
   virtual ~file_layer() = default;
 
   void make_folder(const std::filesystem::path& folder);
-  /// An empty file under its final name, not synced. One that is there already is no error.
+  /// Creates an empty file under its final name, without a sync. It is not an error if the file exists.
   void make_empty_file(const std::filesystem::path& file);
   void rename(const std::filesystem::path& from, const std::filesystem::path& to);
   void sync_folder(const std::filesystem::path& folder);
-  /// A file that is not there is no error.
+  /// It is not an error if the file does not exist.
   void remove(const std::filesystem::path& file);
 
  protected:
   friend class output_file;
-  /// Called before each operation; throws to make it fail. For writes `bytes` is what is about to be written, and the
-  /// answer how much of it will be before the layer calls again for the rest.
+  /// Called before each operation; throws to make it fail. For a write, `bytes` is the number of bytes to be written,
+  /// and the return value how many of them are written before the next call.
   virtual std::size_t before(file_operation operation, const std::filesystem::path& path, std::size_t bytes);
 };
 
-/// The file layer that programs use.
+/// Returns the file layer that programs use.
 [[nodiscard]] file_layer& plain_files();
 
-/// A new file, written from start to end. Destroyed before `finish`, it leaves only its temporary name, removed where
-/// that is still possible.
+/// A new file, written sequentially. Destruction before `finish` leaves at most its temporary name, which is removed if
+/// possible.
 class output_file {
  public:
   output_file(file_layer& layer, std::filesystem::path path);
@@ -51,7 +51,8 @@ class output_file {
 
   void write(std::span<const std::byte> bytes);
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
-  /// Synced, closed and renamed to its own name. The caller syncs the folder, once for all files of a commit.
+  /// Syncs the file, closes it and renames it to its final name. The caller syncs the folder once for all files of a
+  /// commit.
   void finish();
 
  private:
@@ -66,11 +67,12 @@ class output_file {
   int handle_ = -1;
 };
 
-/// Of files that are being written, or that a killed process left.
+/// The suffix of files that are being written or that a killed process left.
 inline constexpr std::string_view temporary_ending = ".part";
 
-/// A file's bytes, read-only, for as long as this lives. Empty files have no bytes and are no error; what is not a
-/// regular file is refused. A file that another program cuts short meanwhile ends the process (SIGBUS).
+/// The bytes of a file, mapped read-only for the lifetime of this object. An empty file has no bytes and is not an
+/// error; anything but a regular file is refused. If another program truncates the file meanwhile, the process is
+/// killed by SIGBUS.
 class mapped_file {
  public:
   explicit mapped_file(const std::filesystem::path& path);
@@ -85,8 +87,8 @@ class mapped_file {
   std::size_t size_ = 0;
 };
 
-/// An exclusive lock on a folder, which is made where there is none; held while this lives. Throws a sentence where
-/// another process has it. The folder itself is locked (`flock`), so that no file has to exist for it or can be lost.
+/// An exclusive lock on a folder for the lifetime of this object; the folder is created if necessary. Throws if another
+/// process holds the lock. The folder itself is locked (`flock`), so no lock file has to exist or can be lost.
 class folder_lock {
  public:
   folder_lock(file_layer& layer, const std::filesystem::path& folder);

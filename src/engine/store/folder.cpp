@@ -22,7 +22,7 @@ constexpr std::array<name_pattern, 3> patterns = {name_pattern{"rows-", ".arrow"
                                                   name_pattern{"index-", ".sections"}};
 
 constexpr std::string_view marker_start = "writing-";
-// Larger numbers are not the store's: it counts from 1.
+// Larger numbers are not from the store, which counts from 1.
 constexpr std::uint64_t highest_number = std::uint64_t{1} << 62;
 
 std::optional<std::uint64_t> number_of(std::string_view digits) {
@@ -147,7 +147,7 @@ std::vector<std::string> unknown_files_in(const folder_contents& contents, const
 
 bool is_in_database(const std::filesystem::path& file, const std::filesystem::path& folder) {
   const auto target = followed_links(file);
-  std::error_code none;  // a path that leads nowhere is not in the folder
+  std::error_code none;  // a path that cannot be resolved is not in the folder
   if (std::filesystem::equivalent(target.has_parent_path() ? target.parent_path() : ".", folder, none)) return true;
   if (!std::filesystem::is_regular_file(target, none)) return false;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {

@@ -15,7 +15,7 @@ namespace espalier::engine {
 table_version::pointer load_rows(mapped_files& files, const table_record& table, row_check check,
                                  const progress& tell) {
   std::vector<std::shared_ptr<arrow::RecordBatch>> segments(table.segments.size());
-  // Some at a time, so that progress is told from this thread.
+  // Files are read in groups, so that progress is reported from this thread.
   const std::size_t at_once = 4 * parallel_width();
   for (std::size_t first = 0; first < segments.size(); first += at_once) {
     if (tell) tell("opening " + table.name, first, segments.size());

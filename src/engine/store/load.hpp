@@ -1,4 +1,4 @@
-// load.hpp - from what a catalog names to tables in memory.
+// load.hpp - loads the tables that a catalog names into memory.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace espalier::engine {
 
-/// The rows of one table. Segments are read on all cores.
+/// Loads the rows of one table. Segments are read on all cores.
 [[nodiscard]] table_version::pointer load_rows(mapped_files& files, const table_record& table, row_check check,
                                                const progress& tell);
-/// A file that is missing or damaged is the `problem` of the index.
+/// If the file is missing or damaged, `problem` of the index is set.
 [[nodiscard]] loaded_index load_index_or_note(mapped_files& files, const index_record& index);
-/// What such a problem means for the index: a sentence for somebody who only looks.
+/// Returns the message that describes such a problem to the user: the index will be rebuilt.
 [[nodiscard]] std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table);
-/// Rows and indexes whose files are damaged or missing have a `problem`.
+/// If files of rows or indexes are damaged or missing, `problem` is set.
 [[nodiscard]] loaded_table load_table(mapped_files& files, const table_record& table, row_check check,
                                       const progress& tell);
 

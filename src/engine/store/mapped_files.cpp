@@ -13,7 +13,7 @@ bool mapped_files::add(const file_record& file) {
     mapped_.emplace(file.name, std::move(mapped));
     return true;
   } catch (const engine_error&) {
-    return false;  // take() says why, where the file is needed
+    return false;  // take() reports the reason when the file is needed
   }
 }
 

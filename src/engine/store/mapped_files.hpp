@@ -1,6 +1,6 @@
 // mapped_files.hpp - files of a database, mapped when it is opened and read when they are used.
 //
-// A mapped file stays as it is when another process removes its name, so a reader keeps the state that it has opened.
+// A mapped file remains valid when another process removes its name, so a reader keeps the state that it has opened.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,13 @@ class mapped_files {
  public:
   explicit mapped_files(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Maps the file without reading it. False where that cannot be done, or its size is not that of the record.
+  /// Maps the file without reading it. Returns false if that fails or its size differs from the record.
   bool add(const file_record& file);
-  /// The file that was added; maps it now where there is none. Throws where that cannot be done. It stays here until
-  /// forget(): what is stopped while it reads can be done again, even if the file has lost its name since.
+  /// Returns a file that was added, or maps it now; throws if that fails. The mapping is kept until forget(), so that
+  /// an interrupted read can be repeated even if the file has been unlinked since.
   [[nodiscard]] std::shared_ptr<mapped_file> take(const file_record& file);
-  void forget(const file_record& file) noexcept;          ///< once for each add()
-  [[nodiscard]] bool has(const file_record& file) const;  ///< added, or at least there
+  void forget(const file_record& file) noexcept;          ///< called once per add()
+  [[nodiscard]] bool has(const file_record& file) const;  ///< added, or exists in the folder
   [[nodiscard]] std::filesystem::path path_of(const file_record& file) const { return folder_ / file.name; }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view live_kind = "live rows";
 
-// Arrow's writer into our file, with the checksum on the way. Errors of the file pass through Arrow as exceptions,
-// which its writers let through.
+// An Arrow output stream into an output_file that computes the checksum. Errors of the file are exceptions, which
+// Arrow's writers propagate.
 class summed_stream final : public arrow::io::OutputStream {
  public:
   explicit summed_stream(output_file& file) : file_(file) {}
@@ -46,7 +46,7 @@ class summed_stream final : public arrow::io::OutputStream {
   bool closed_ = false;
 };
 
-// A mapped file as a buffer that slices of it keep alive.
+// A mapped file as a buffer; slices of it keep it alive.
 class mapped_buffer final : public arrow::Buffer {
  public:
   explicit mapped_buffer(std::shared_ptr<mapped_file> file)
@@ -66,7 +66,7 @@ void require_undamaged(const arrow::Status& status, const std::filesystem::path&
 
 file_record write_segment(file_layer& layer, const std::filesystem::path& path, const arrow::RecordBatch& rows) {
   const std::string what = fmt::format("'{}' cannot be written", path.string());
-  // A file that its own reader refuses would make the table unreadable.
+  // A file that the reader rejects would make the table unreadable, so the rows are validated before they are written.
   require_ok(rows.ValidateFull(), what);
   output_file file(layer, path);
   summed_stream stream(file);

@@ -13,19 +13,19 @@
 
 namespace espalier::engine {
 
-/// Not only what makes data unsafe to read is looked at, but every value.
+/// `quick` checks what makes data unsafe to read, `full` every value.
 enum class row_check : std::uint8_t { quick, full };
 
-/// Writes one segment; the record has its size and the checksum of all its bytes.
+/// Writes one segment. The record has its size and the checksum of all its bytes.
 [[nodiscard]] file_record write_segment(file_layer& layer, const std::filesystem::path& path,
                                         const arrow::RecordBatch& rows);
-/// The rows of a mapped file, which lives as long as they do. Its checksum is compared here. Throws damaged_file.
+/// Returns the rows of a mapped file, which they keep alive. Verifies its checksum. Throws damaged_file.
 [[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(mapped_files& files, const file_record& file,
                                                                row_check check);
 [[nodiscard]] std::shared_ptr<arrow::RecordBatch> read_segment(std::shared_ptr<mapped_file> mapped,
                                                                const std::filesystem::path& path,
                                                                const file_record& file, row_check check);
-/// The same of bytes that live longer, aligned to 64, without a look at their checksum.
+/// The same for bytes that outlive the result and are aligned to 64 bytes, without verifying a checksum.
 [[nodiscard]] std::shared_ptr<arrow::RecordBatch> parse_segment(std::shared_ptr<arrow::Buffer> bytes,
                                                                 const std::filesystem::path& path, row_check check);
 

@@ -1,8 +1,8 @@
-// sections.cpp - the frame around sections. Invariant: every byte of a file is covered by exactly one checksum.
+// sections.cpp - the framing of sections. Invariant: every byte of a file is covered by exactly one checksum.
 //
 //   header | section, zeros up to 64 | ... | table of sections | trailer
 //
-// Header and trailer have 64 bytes, an entry of the table too. Sections follow one another without holes.
+// Header, trailer and each entry of the table have 64 bytes. Sections are contiguous.
 #include "engine/store/sections.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,8 @@
 
 namespace espalier::engine {
 
-// Not unnamed: a class of the header has some, and several files may be compiled as one.
+// This namespace is named, since a class in the header has members of these types and several files may be compiled as
+// one.
 namespace detail {
 
 struct section_entry {

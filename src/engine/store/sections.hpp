@@ -1,9 +1,8 @@
-// sections.hpp - files made of named sections, each with a checksum, which are read by mapping them.
+// sections.hpp - files of named sections, each with a checksum, which are memory-mapped for reading.
 //
-// Who saves something writes sections of plain bytes through `section_writer` and finds the same bytes, at addresses
-// that are multiples of 64, through `mapped_sections`. Framing, checksums and file names are the store's
-// (docs/file-format.md). A section is checked when it is first asked for, so that opening a large index reads what is
-// used of it.
+// A client writes sections of bytes through `section_writer` and reads the same bytes, at addresses that are multiples
+// of 64, through `mapped_sections`. The store defines framing, checksums and file names (docs/file-format.md). A
+// section is verified when it is first requested, so that opening a large index reads only what is used.
 #pragma once
 
 #include <atomic>
@@ -28,27 +27,27 @@ class output_file;
 inline constexpr std::size_t section_alignment = 64;
 inline constexpr std::size_t max_section_name = 23;
 
-/// A stored file is not what was written: which one, and in which way.
+/// A stored file differs from what was written. The message has the file and the difference.
 class damaged_file : public engine_error {
  public:
   damaged_file(const std::filesystem::path& file, std::string_view what);
-  /// Names the file and what is wrong with it, without a full stop and without advice.
+  /// Returns the file and what is wrong with it, without a full stop and without advice.
   [[nodiscard]] const std::string& finding() const noexcept { return finding_; }
 
  private:
   std::string finding_;
 };
 
-/// Where sections go. Names are unique within a file.
+/// The destination of sections. Names are unique within a file.
 class section_writer {
  public:
   virtual ~section_writer() = default;
 
-  /// A section in pieces: begin, then any number of `write`s; it ends where the next begins.
+  /// Starts a section, which any number of `write` calls extend until the next one starts.
   virtual void begin(std::string_view name) = 0;
   virtual void write(std::span<const std::byte> bytes) = 0;
 
-  /// A whole section.
+  /// Writes a whole section.
   void add(std::string_view name, std::span<const std::byte> bytes) {
     begin(name);
     write(bytes);
@@ -63,16 +62,16 @@ class section_writer {
   }
 };
 
-/// Sections of one file. Spans live as long as this does, so what is loaded without a copy keeps the shared_ptr.
+/// The sections of one file. Spans are valid for the lifetime of this object, so zero-copy users keep the shared_ptr.
 class mapped_sections {
  public:
-  /// Checks what frames the sections, not yet the sections. `kind` is the kind of file that is expected.
+  /// Verifies the framing, but not the sections. `kind` is the expected kind of file.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> open(const std::filesystem::path& path,
                                                                    std::string_view kind);
   [[nodiscard]] static std::shared_ptr<const mapped_sections> open(std::shared_ptr<mapped_file> file,
                                                                    const std::filesystem::path& path,
                                                                    std::string_view kind);
-  /// The same over bytes that live longer than the answer, aligned as a mapped file's; errors name `path`.
+  /// The same for bytes that outlive the result, aligned like a mapped file; errors refer to `path`.
   [[nodiscard]] static std::shared_ptr<const mapped_sections> over(std::span<const std::byte> bytes,
                                                                    const std::filesystem::path& path,
                                                                    std::string_view kind);
@@ -82,12 +81,12 @@ class mapped_sections {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] bool has(std::string_view name) const noexcept;
-  /// Of the file as a whole: what file_section_writer::finish answered.
+  /// Returns the checksum of the file, as returned by file_section_writer::finish.
   [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }
 
-  /// The section's bytes; throws damaged_file where it is missing or its checksum is another.
+  /// Returns the bytes of the section. Throws damaged_file if it is missing or its checksum does not match.
   [[nodiscard]] std::span<const std::byte> get(std::string_view name) const;
-  /// As values; throws damaged_file also where the size is no multiple of theirs.
+  /// Returns the section as values. Throws damaged_file also if its size is not a multiple of sizeof(T).
   template <class T>
   [[nodiscard]] std::span<const T> get_array(std::string_view name) const {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= section_alignment);
@@ -95,7 +94,7 @@ class mapped_sections {
     if (bytes.size() % sizeof(T) != 0) throw damaged_file(path_, "a section has an impossible size");
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  /// As an array of exactly `count` values.
+  /// Returns the section as an array of exactly `count` values.
   template <class T>
   [[nodiscard]] std::span<const T> get_array(std::string_view name, std::size_t count) const {
     const auto values = get_array<T>(name);
@@ -107,14 +106,14 @@ class mapped_sections {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  /// Checks every section, whether it was asked for or not.
+  /// Verifies every section, requested or not.
   void check_all() const;
 
  private:
   struct entry {
     std::string name;
-    std::span<const std::byte> bytes;   // what was written
-    std::span<const std::byte> padded;  // with the zeros that follow: what the checksum covers
+    std::span<const std::byte> bytes;   // as written
+    std::span<const std::byte> padded;  // including the zeros that follow, which the checksum covers
     std::uint64_t checksum = 0;
   };
   mapped_sections(std::span<const std::byte> bytes, const std::filesystem::path& path, std::string_view kind);
@@ -129,7 +128,7 @@ class mapped_sections {
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;
 };
 
-/// Sections into an output file, in the order in which they are begun. `finish` is called before the file's own.
+/// Writes sections to an output file in the order in which they are started. Its `finish` is called before the file's.
 class file_section_writer final : public section_writer {
  public:
   file_section_writer(output_file& file, std::string_view kind);
@@ -137,7 +136,7 @@ class file_section_writer final : public section_writer {
 
   void begin(std::string_view name) override;
   void write(std::span<const std::byte> bytes) override;
-  /// Answers the checksum of the trailer, which covers those of all sections.
+  /// Returns the checksum of the trailer, which covers those of all sections.
   std::uint64_t finish();
 
  private:

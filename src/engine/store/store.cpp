@@ -20,20 +20,21 @@
 
 namespace espalier::engine {
 
-// Not unnamed: a class of the header has one, and several files may be compiled as one.
+// This namespace is named, since a class in the header has a member of such a type and several files may be compiled as
+// one.
 namespace detail {
 
-// Which file holds what. Addresses stand for contents, so whoever has such a list also keeps the tables.
+// Maps contents to files. Addresses identify contents, so the owner of such a map also keeps the tables alive.
 struct known_files {
   std::unordered_map<const arrow::RecordBatch*, file_record> segments;
   std::unordered_map<const arrow::Buffer*, file_record> live;
-  std::map<std::uint64_t, file_record> indexes;  // by content
+  std::map<std::uint64_t, file_record> indexes;  // by content number
 };
 
-// What is to be removed from a folder as soon as that is safe and possible.
+// Files to be removed from a folder as soon as that is safe and possible.
 struct garbage {
   std::set<std::string> files;
-  std::set<std::string> markers;  // of commits that did not get to their catalog
+  std::set<std::string> markers;  // markers of commits whose catalog was not written
 };
 
 }  // namespace detail
@@ -43,7 +44,7 @@ namespace {
 using detail::garbage;
 using detail::known_files;
 
-// Removes what it can, and forgets it.
+// Removes the files that can be removed, and drops them from the set.
 void remove_what_can_be(file_layer& layer, const std::filesystem::path& folder, std::set<std::string>& names) {
   std::erase_if(names, [&](const std::string& name) {
     try {
@@ -55,7 +56,7 @@ void remove_what_can_be(file_layer& layer, const std::filesystem::path& folder, 
   });
 }
 
-// Writes what a state has and the known files have not. Unless `keep` is called, files written are removed again.
+// Writes the files of a state that do not exist yet. Unless `keep` is called, they are removed again.
 class state_writer {
  public:
   state_writer(file_layer& layer, const std::filesystem::path& folder, const known_files& known,
@@ -140,7 +141,7 @@ class state_writer {
   file_layer& layer_;
   const std::filesystem::path& folder_;
   const known_files& known_;
-  catalog_record& catalog_;  // of the state before; its next_file grows
+  catalog_record& catalog_;  // catalog of the preceding state; its next_file increases
   garbage& unwanted_;
   known_files now_;
   std::set<std::string> written_;
@@ -155,19 +156,19 @@ struct store::state {
 
   std::filesystem::path folder;
   file_layer& layer;
-  std::optional<folder_lock> lock;  // none: only read
-  catalog_record catalog;           // as it is in the folder, but for next_file, which is above all numbers in use
-  std::string header;               // the first line of the catalog in the folder
+  std::optional<folder_lock> lock;  // absent if opened read-only
+  catalog_record catalog;           // as in the folder, except that next_file is greater than all numbers in use
+  std::string header;               // first line of the catalog in the folder
   garbage unwanted;
   std::vector<loaded_table> loaded;
-  std::vector<table_version::pointer> held;  // whose addresses `known` has
+  std::vector<table_version::pointer> held;  // tables whose addresses are keys of `known`
   known_files known;
   std::map<std::pair<std::string, std::string>, std::uint64_t> contents;
   std::uint64_t last_content = 0;
-  mapped_files files;  // of tables that were not read
+  mapped_files files;  // files of tables that were not read
   std::vector<listed_table> listed;
   std::set<std::string> damaged;  // tables whose rows could not be read
-  bool is_whole = true;           // every file of the catalog was found, with the size that the catalog says
+  bool is_whole = true;           // every file of the catalog exists with the recorded size
   bool poisoned = false;
 
   void make_or_read_catalog() {
@@ -180,7 +181,7 @@ struct store::state {
     layer.sync_folder(folder);
   }
 
-  // Two processes must not both write, whatever became of the lock.
+  // Prevents that two processes write, even if the lock was lost.
   void require_own_catalog() {
     if (catalog_header(folder) == header) return;
     poisoned = true;
@@ -191,7 +192,7 @@ struct store::state {
         codes::object_in_use);
   }
 
-  // Files are mapped now, so that they stay if their names are removed, and are read when their table is.
+  // Files are mapped now, so that they remain valid if they are unlinked, and read when their table is.
   void list_tables(const progress& tell) {
     for (const auto& record : catalog.tables) {
       auto& table = listed.emplace_back();
@@ -228,7 +229,7 @@ struct store::state {
     return table;
   }
 
-  // Which files hold the table: commits know only those of tables that they are given.
+  // Records which files hold the table. A commit knows only the files of tables that were loaded.
   void remember(const loaded_table& table) {
     if (!table.rows) {
       damaged.insert(table.name);
@@ -250,14 +251,14 @@ struct store::state {
     for (const auto& table : listed) loaded.push_back(read(table.name, tell));
   }
 
-  // After everything was read: what a damaged or foreign catalog would have removed is still there. Most of the time
-  // there are none, and nothing is read for them.
+  // Runs after everything was read, so that files which a damaged or foreign catalog lists as garbage still exist until
+  // then. Usually there is no garbage, and nothing is read.
   void collect_garbage(const progress& tell) {
     const auto present = contents_of(folder);
     unwanted.files = leftovers_in(present, catalog);
     catalog.next_file = std::max(catalog.next_file, present.next_number());
     for (const auto& marker : present.markers) {
-      // Later ones belong to a newer catalog than this.
+      // Later markers belong to a newer catalog.
       if (marker.generation <= catalog.generation + 1) unwanted.markers.insert(marker_name(marker));
     }
     if (!unwanted.files.empty()) read_all(tell);
@@ -271,7 +272,7 @@ struct store::state {
     unwanted.markers.clear();
   }
 
-  // Files of the present state that the next one does not have.
+  // Adds files of the current state that the next one does not have.
   void add_files_missing_in(const catalog_record& next, garbage& to) const {
     std::set<std::string> named;
     for (const auto& file : files_of(next)) named.insert(file.name);
@@ -301,8 +302,8 @@ std::unique_ptr<store> store::open_read_only(const std::filesystem::path& folder
     opened->header = catalog_header(folder);
     opened->catalog = read_catalog(folder);
     opened->list_tables(tell);
-    // A writer may remove files between the reading of the catalog and the mapping of the files; then there is a newer
-    // catalog. What is mapped stays.
+    // A writer may unlink files after the catalog was read and before they are mapped; the folder has a newer catalog
+    // then. Mapped files remain valid.
     const bool is_newer = catalog_header(folder) != opened->header;
     if (opened->is_whole || !is_newer || attempt == most_attempts) {
       return std::unique_ptr<store>(new store(std::move(opened)));
@@ -315,7 +316,7 @@ const std::vector<listed_table>& store::list() const noexcept { return state_->l
 loaded_table store::read(const std::string& table, const progress& tell) {
   const auto found = std::ranges::find(state_->loaded, table, &loaded_table::name);
   if (found == state_->loaded.end()) return state_->read(table, tell);
-  auto read_before = std::move(*found);  // when leftovers were to be removed
+  auto read_before = std::move(*found);  // read earlier, when garbage was to be removed
   state_->loaded.erase(found);
   state_->remember(read_before);
   return read_before;
@@ -359,11 +360,12 @@ void store::commit(const std::vector<saved_table>& tables) {
   state_->unwanted = std::move(after);
   state_->held.clear();
   for (const auto& table : tables) state_->held.push_back(table.rows);
-  std::erase_if(state_->damaged, [&](const std::string& name) {  // it was dropped
+  std::erase_if(state_->damaged, [&](const std::string& name) {  // the table was dropped
     return std::ranges::none_of(tables, [&](const saved_table& t) { return t.name == name && !t.rows; });
   });
   try {
-    // Before the sync: a marker that outlives an acknowledged commit could condemn its files.
+    // Markers are removed before the sync: a marker that survives an acknowledged commit could cause the removal of its
+    // files.
     state_->remove_markers();
     state_->layer.sync_folder(state_->folder);
   } catch (const error& e) {

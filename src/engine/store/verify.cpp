@@ -12,7 +12,7 @@ namespace {
 
 using index_check = std::function<std::string(const loaded_table&, const loaded_index&)>;
 
-// Runs `look` and notes what it throws, so that one damaged file does not hide the next.
+// Runs `look` and records the error that it throws, so that one damaged file does not hide the next.
 template <class Look>
 bool noted(verify_report& report, const Look& look) {
   try {
@@ -86,7 +86,7 @@ verify_report verify(const std::filesystem::path& folder, const index_check& che
   for (int attempt = 1;; ++attempt) {
     const std::string header = catalog_header(folder);
     auto report = verified(folder, check, tell);
-    // Another process may commit meanwhile, and remove files of the state that is looked at.
+    // Another process may commit meanwhile and remove files of the state being checked.
     if (report.problems.empty() || attempt == most_attempts || catalog_header(folder) == header) return report;
   }
 }

@@ -1,4 +1,4 @@
-// arrow_status.hpp - Arrow's failures as ours: the value, or one sentence thrown.
+// arrow_status.hpp - converts Arrow results: returns the value, or throws an error of one sentence.
 #pragma once
 
 #include <arrow/result.h>
@@ -13,7 +13,7 @@
 
 namespace espalier::engine {
 
-/// `what` begins the sentence: "'a.csv' cannot be read".
+/// `what` is the beginning of the sentence: "'a.csv' cannot be read".
 inline void require_ok(const arrow::Status& status, std::string_view what) {
   if (!status.ok()) throw error(fmt::format("{}: {}.", what, reason_of(status)));
 }

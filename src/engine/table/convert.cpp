@@ -1,4 +1,4 @@
-// convert.cpp - casts on load. Casts are checked: a number that does not fit is an error, never another number.
+// convert.cpp - casts on load. Casts are checked: a number that does not fit is an error and is never changed.
 #include "engine/table/convert.hpp"
 
 #include <arrow/array.h>
@@ -29,7 +29,7 @@ void start_compute_once() {
   require_ok(started, "Arrow's compute functions cannot be used");
 }
 
-// Bytes of the text of rows, or of those that the dictionary has for them.
+// Returns the bytes of text of the rows, or of their dictionary values.
 template <class Strings>
 std::int64_t bytes_of_dictionary(const arrow::DictionaryArray& encoded) {
   const auto& values = static_cast<const Strings&>(*encoded.dictionary());
@@ -54,7 +54,7 @@ std::int64_t text_bytes_of(const arrow::Array& data) {
   return bytes_of_dictionary<arrow::LargeStringArray>(encoded);
 }
 
-// A varchar chunk has 32-bit offsets: longer chunks are cut until their parts fit.
+// A varchar chunk has 32-bit offsets, so longer chunks are split until the parts fit.
 void append_fitting_parts(const std::shared_ptr<arrow::Array>& strings, arrow::ArrayVector& out) {
   const std::int64_t rows = strings->length();
   if (rows < 2 || text_bytes_of(*strings) <= most_text_bytes()) {
@@ -73,7 +73,7 @@ chunked with_fitting_chunks(const chunked& data) {
   return std::make_shared<arrow::ChunkedArray>(std::move(parts), data->type());
 }
 
-// The same instants without their zone, which is how UTC is stored.
+// Removes the time zone and keeps the instants, since UTC is stored without one.
 chunked without_zone(const chunked& data) {
   if (data->type()->id() != arrow::Type::TIMESTAMP) return data;
   const auto& type = static_cast<const arrow::TimestampType&>(*data->type());

@@ -1,4 +1,4 @@
-// convert.hpp - Arrow data of any kind into the types that tables store.
+// convert.hpp - converts Arrow data of any type to the stored types of tables.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -11,18 +11,19 @@
 
 namespace espalier::engine {
 
-/// The columns a table made of this data has. Throws where a column's type cannot be stored, or two have one name.
+/// Returns the columns of a table with this data. Throws if a column's type cannot be stored or two columns have the
+/// same name.
 [[nodiscard]] std::vector<column> loaded_columns(const arrow::Schema& schema);
 
-/// The same values in the stored types of `columns`, taken by position. Throws one sentence, naming the column, where a
-/// value does not fit. What is stored already is not copied.
+/// Converts the values to the stored types of `columns`, by position. Throws one sentence with the column if a value
+/// does not fit. Data that already has the stored type is not copied.
 [[nodiscard]] std::shared_ptr<arrow::Table> converted(const std::shared_ptr<arrow::Table>& rows,
                                                       const std::vector<column>& columns);
 
-/// Arrow schema of stored columns.
+/// Returns the Arrow schema of stored columns.
 [[nodiscard]] std::shared_ptr<arrow::Schema> stored_schema(const std::vector<column>& columns);
 
-/// What Arrow says about a failure, without its prefix and line breaks, to stand inside a sentence.
+/// Returns Arrow's error message without its prefix and line breaks, for use inside a sentence.
 [[nodiscard]] std::string reason_of(const arrow::Status& status);
 
 }  // namespace espalier::engine

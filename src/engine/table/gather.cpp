@@ -1,5 +1,5 @@
-// gather.cpp - one loop per width. Places are random in memory, so the loops are bound by cache misses; the values are
-// read through plain pointers to let many misses overlap.
+// gather.cpp - one gather loop per width. Positions are random, so the loops are bound by cache misses; values are read
+// through plain pointers so that many misses overlap.
 #include "engine/table/gather.hpp"
 
 #include <arrow/array.h>
@@ -36,7 +36,7 @@ using chunk_span = std::span<const std::shared_ptr<arrow::Array>>;
 std::size_t chunk_of(const row_place& place) { return place.chunk; }
 std::size_t offset_of(const row_place& place) { return place.offset; }
 
-// A place that is a number is a row of the only chunk.
+// A position that is a plain number is a row of the only chunk.
 template <std::integral Row>
 std::size_t chunk_of(Row) {
   return 0;
@@ -47,7 +47,7 @@ std::size_t offset_of(Row row) {
 }
 
 struct bit_source {
-  const std::uint8_t* bits;  ///< null: all bits are set
+  const std::uint8_t* bits;  ///< null if all bits are set
   std::int64_t offset;
 
   [[nodiscard]] std::uint64_t at(std::size_t place) const {
@@ -56,7 +56,7 @@ struct bit_source {
   }
 };
 
-// Bits of each place in the bitmap at `buffer` of its chunk.
+// Gathers the bit of each position from the bitmap at `buffer` of its chunk.
 template <class Place>
 buffer_ptr gather_bits(chunk_span from, std::span<const Place> places, std::size_t buffer) {
   const std::size_t words = (places.size() + 63) / 64;

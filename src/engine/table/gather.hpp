@@ -1,4 +1,4 @@
-// gather.hpp - values at given places of a chunked column, as one array.
+// gather.hpp - gathers values at given positions of a chunked column into one array.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -9,17 +9,17 @@
 
 namespace espalier::engine {
 
-/// Where a row is: which chunk, and which row of it.
+/// The position of a row: its chunk, and the row within it.
 struct row_place {
   std::uint64_t offset;
   std::uint32_t chunk;
 };
 
-/// In the order of `places`. Only stored types. Where the text of more than one place is more than an array may hold
-/// (text_limit.hpp) null is answered, and the caller asks for fewer places.
+/// Gathers in the order of `places`; supports stored types only. If the text of several positions does not fit one
+/// array (text_limit.hpp), it returns null, and the caller retries with fewer positions.
 [[nodiscard]] std::shared_ptr<arrow::Array> gathered(const arrow::ChunkedArray& from,
                                                      std::span<const row_place> places);
-/// The same of one array, by row number.
+/// The same for one array, by row number.
 [[nodiscard]] std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from,
                                                      std::span<const std::uint32_t> rows);
 [[nodiscard]] std::shared_ptr<arrow::Array> gathered(const std::shared_ptr<arrow::Array>& from,

@@ -1,4 +1,4 @@
-// hexadecimals.cpp - a parallel look through a file for 0x.
+// hexadecimals.cpp - searches a file for 0x in parallel.
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
 
@@ -33,7 +33,7 @@ bool may_have_hexadecimals(const std::filesystem::path& path) {
   parallel_for(static_cast<std::size_t>((bytes + searched_block_bytes - 1) / searched_block_bytes), [&](std::size_t i) {
     if (found.load(std::memory_order_relaxed)) return;
     const std::int64_t from = static_cast<std::int64_t>(i) * searched_block_bytes;
-    // With the last byte of the block before.
+    // The search includes the last byte of the preceding block.
     const std::int64_t begin = std::max<std::int64_t>(from - 1, 0);
     const auto block = value_of(file->ReadAt(begin, std::min(bytes, from + searched_block_bytes) - begin), what);
     const std::string_view text(reinterpret_cast<const char*>(block->data()), static_cast<std::size_t>(block->size()));

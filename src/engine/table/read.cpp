@@ -1,4 +1,4 @@
-// read.cpp - from file names to one table: globs, formats, and files that have to agree.
+// read.cpp - reads one or several files into one table: globs, formats, and consistency of their columns.
 #include "engine/table/read.hpp"
 
 #include <arrow/array.h>
@@ -55,7 +55,7 @@ std::shared_ptr<arrow::Table> read_one(const std::filesystem::path& path, file_f
   return read_arrow_file(path, tell);
 }
 
-// Both files have the same columns, in the same order.
+// Checks that both files have the same columns in the same order.
 void require_same_names(const arrow::Schema& first, const arrow::Schema& other, const std::filesystem::path& first_path,
                         const std::filesystem::path& other_path) {
   if (first.field_names() != other.field_names()) {
@@ -64,8 +64,8 @@ void require_same_names(const arrow::Schema& first, const arrow::Schema& other, 
   }
 }
 
-// What values of a column become that were guessed differently in several CSV files, or in none of them. Where the
-// answer differs from the guess of a file, that file is read again: 007 taken for a number has lost its zeros.
+// Returns the type of a column whose type was inferred differently in several CSV files, or in none. If it differs from
+// the inferred type of a file, that file is read again, since 007 read as a number has lost its zeros.
 std::shared_ptr<arrow::DataType> common_guess(const std::vector<std::shared_ptr<arrow::DataType>>& guesses) {
   std::shared_ptr<arrow::DataType> common = arrow::null();
   for (const auto& guess : guesses) {
@@ -78,7 +78,7 @@ std::shared_ptr<arrow::DataType> common_guess(const std::vector<std::shared_ptr<
       common = both_numbers ? arrow::float64() : arrow::utf8();
     }
   }
-  // Times of day and other guesses that no column can hold stay as they are written.
+  // Times of day and other inferred types that a column cannot store remain text.
   return loaded_type(*common) ? common : arrow::utf8();
 }
 
@@ -117,7 +117,7 @@ void require_same_types(const std::vector<column>& first, const std::vector<colu
   }
 }
 
-// Parquet's reader builds arrays itself but copies strings as they are.
+// Parquet's reader builds arrays itself but does not validate strings.
 void require_utf8(const arrow::Table& table, const std::filesystem::path& path) {
   for (const auto& data : table.columns()) {
     if (data->type()->id() != arrow::Type::STRING) continue;
@@ -128,12 +128,12 @@ void require_utf8(const arrow::Table& table, const std::filesystem::path& path) 
   }
 }
 
-// Arrow's own type for a column in which every value is NULL.
+// Arrow uses its null type for a column without values.
 bool is_without_values(const arrow::Table& table, std::size_t column) {
   return table.column(static_cast<int>(column))->type()->id() == arrow::Type::NA;
 }
 
-// One list of columns for all files; a column without any value takes its type from the other files.
+// Returns one list of columns for all files. A column without values takes its type from the other files.
 std::vector<column> agreed_columns(const table_list& tables, const std::vector<std::filesystem::path>& paths) {
   auto columns = loaded_columns(*tables.front()->schema());
   std::vector<bool> untyped;
@@ -153,7 +153,7 @@ std::vector<column> agreed_columns(const table_list& tables, const std::vector<s
   return columns;
 }
 
-// Splits off what no table can hold; columns come back to their places in `with_odd`.
+// Splits off columns that a table cannot store; `with_odd` puts them back into their positions.
 struct split_columns {
   std::vector<int> usable, odd;
 

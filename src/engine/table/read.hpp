@@ -1,4 +1,4 @@
-// read.hpp - CSV, Parquet and Arrow files, one or many, into a table's stored types.
+// read.hpp - reads one or several CSV, Parquet or Arrow files into the stored types of a table.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -18,34 +18,33 @@ namespace espalier::engine {
 
 enum class file_format : std::uint8_t { csv, parquet, arrow };
 
-/// "csv", "parquet", "arrow", in any case; nothing for other names.
+/// Accepts "csv", "parquet" and "arrow" in any case; returns nothing for other names.
 [[nodiscard]] std::optional<file_format> format_from_name(std::string_view name);
-/// By the ending: .csv, .tsv, .txt; .parquet, .pq; .arrow, .feather, .ipc. Nothing for others.
+/// Chooses by suffix: .csv, .tsv, .txt; .parquet, .pq; .arrow, .feather, .ipc. Returns nothing for others.
 [[nodiscard]] std::optional<file_format> format_from_path(const std::filesystem::path& path);
 [[nodiscard]] std::string_view to_string(file_format format);
 
 struct csv_options {
   char delimiter = ',';
   char quote = '"';
-  bool header = true;                          ///< the first line has the names; else they are column0, column1, ...
-  std::string null_text{};                     ///< how NULL is written; never where it is quoted
-  std::vector<std::string> names{};            ///< instead of the header's, for all columns
-  std::map<std::string, column_type> types{};  ///< of columns by name; those of others are found from the values
+  bool header = true;                ///< the first line has the names; otherwise they are column0, column1, ...
+  std::string null_text{};           ///< the text of NULL; a quoted value is never NULL
+  std::vector<std::string> names{};  ///< replace the header's names, for all columns
+  std::map<std::string, column_type> types{};  ///< types by column name; those of other columns are inferred
 };
 
-/// Files that match `*`, `?` and `[...]` in the pattern, sorted; those of `{this,that}` in this order. A backslash
-/// takes the meaning of the next character away. The name of a file that exists is itself. Throws where nothing
-/// matches.
+/// Returns the files that match `*`, `?` and `[...]` in the pattern, sorted; `{this,that}` is expanded in this order. A
+/// backslash escapes the next character. The name of an existing file matches itself. Throws if nothing matches.
 [[nodiscard]] std::vector<std::filesystem::path> matching_files(const std::string& path_or_glob);
 
-/// Columns of types that no table can hold.
+/// Handling of columns whose types a table cannot store.
 enum class unsupported_columns : std::uint8_t {
   refused,
-  kept  ///< as they are, for questions that do not use them; some other column there must be
+  kept  ///< kept as they are, for queries that do not use them; at least one other column is required
 };
 
-/// Everything in the files, which must agree in their columns, in stored types. Uses all cores. Throws one sentence
-/// that names the file.
+/// Reads all files, whose columns must agree, into stored types. Uses all cores. Throws one sentence with the file
+/// name.
 [[nodiscard]] std::shared_ptr<arrow::Table> read_table(const std::string& path_or_glob, file_format format,
                                                        const csv_options& options = {}, const progress& tell = {},
                                                        unsupported_columns odd = unsupported_columns::refused);

@@ -1,5 +1,5 @@
-// read_arrow.cpp - Arrow's file and stream formats, told apart by the first bytes. Arrow trusts offsets inside the
-// data, and files may come from anywhere: everything is checked before it is used.
+// read_arrow.cpp - reads Arrow's file and stream formats, which the first bytes distinguish. Arrow trusts the offsets
+// inside the data, and files may be untrusted, so everything is validated before use.
 #include <arrow/buffer.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
@@ -49,7 +49,7 @@ batch_list read_stream_batches(const std::shared_ptr<arrow::io::ReadableFile>& f
   }
 }
 
-// At its beginning.
+// The file is positioned at its beginning.
 std::shared_ptr<arrow::io::ReadableFile> opened_arrow(const std::filesystem::path& path, const std::string& what,
                                                       bool& is_file) {
   auto file = value_of(arrow::io::ReadableFile::Open(path.string()), what);

@@ -24,11 +24,11 @@
 namespace espalier::engine {
 namespace {
 
-// Large blocks: types are guessed from the first, and each becomes a chunk of the table.
+// Blocks are large, since types are inferred from the first one and each becomes a chunk of the table.
 constexpr std::int32_t csv_block_bytes = 8 << 20;
 constexpr double seconds_between_reports = 0.1;
 
-// A file that knows how far it has been read.
+// An input stream that counts the bytes that were read.
 class counted_stream final : public arrow::io::InputStream {
  public:
   explicit counted_stream(std::shared_ptr<arrow::io::ReadableFile> file) : file_(std::move(file)) {}
@@ -79,14 +79,14 @@ arrow::csv::ConvertOptions csv_convert_options(const csv_options& options, const
   convert.strings_can_be_null = true;
   convert.quoted_strings_can_be_null = false;
   for (const auto& [name, type] : types) {
-    // Files without names have Arrow's, f0 and so on, until they are read.
+    // Without a header, Arrow's names f0, f1, ... are used until the file is read.
     const bool generated = has_generated_names(options) && name.starts_with("column");
     convert.column_types[generated ? fmt::format("f{}", name.substr(std::string_view("column").size())) : name] = type;
   }
   return convert;
 }
 
-// Names as PostgreSQL's readers would give them, instead of Arrow's f0, f1.
+// Replaces Arrow's names f0, f1, ... by column0, column1, ...
 std::shared_ptr<arrow::Table> with_generated_names(const std::shared_ptr<arrow::Table>& rows,
                                                    const csv_options& options) {
   if (!has_generated_names(options)) return rows;
@@ -95,7 +95,7 @@ std::shared_ptr<arrow::Table> with_generated_names(const std::shared_ptr<arrow::
   return value_of(rows->RenameColumns(names), "Columns cannot be named");
 }
 
-// Waits for the reader's threads; `tell` is called from here, and what it throws stops them first.
+// Waits for the reader's threads. `tell` is called on this thread; if it throws, they are stopped first.
 std::shared_ptr<arrow::Table> wait_for(arrow::csv::TableReader& reader, arrow::StopSource& stop,
                                        const std::filesystem::path& path, const counted_stream& stream,
                                        std::uint64_t total, const progress& tell) {
@@ -112,7 +112,7 @@ std::shared_ptr<arrow::Table> wait_for(arrow::csv::TableReader& reader, arrow::S
   return value_of(rows.result(), fmt::format("'{}' cannot be read as CSV", path.string()));
 }
 
-// The first line that is not empty, with line breaks inside of quotes.
+// Returns the first line that is not empty, including line breaks inside quotes.
 std::string first_record(const std::filesystem::path& path, char quote) {
   std::ifstream file(path, std::ios::binary);
   std::string record;
@@ -143,7 +143,7 @@ std::vector<std::string> csv_file_names(const std::filesystem::path& path, const
 
 namespace {
 
-// Of a file with one column an empty line is a row, whose value is NULL or empty.
+// In a file with one column, an empty line is a row whose value is NULL or empty.
 bool has_one_column(const std::filesystem::path& path, const csv_options& options) {
   return (options.names.empty() ? csv_file_names(path, options) : options.names).size() == 1;
 }
@@ -180,8 +180,8 @@ std::optional<std::string> hexadecimal_in(const arrow::ChunkedArray& texts) {
   return std::nullopt;
 }
 
-// Integer columns of the file that Arrow read hexadecimal numbers into: none are numbers of SQL. `types` gets text for
-// those whose type was guessed; is there any?
+// Finds integer columns in which Arrow has read hexadecimal numbers, which SQL does not accept. Columns with inferred
+// types are set to text in `types`. Returns whether there are any.
 bool found_hexadecimals(const std::filesystem::path& path, const csv_options& options, const arrow::Table& rows,
                         csv_types& types, const progress& tell) {
   csv_types as_text = types;

@@ -48,7 +48,7 @@ std::optional<std::size_t> place_by_name(const std::string& name, const std::vec
   return static_cast<std::size_t>(std::ranges::find_if(columns, similar) - columns.begin());
 }
 
-// Which of `columns` each column of the file is; every one of them once.
+// Maps each column of the file to one of `columns`; every one of them has to occur once.
 std::vector<std::size_t> places_by_name(const name_list& names, const std::vector<column>& columns,
                                         const std::filesystem::path& path) {
   std::vector<std::size_t> places;
@@ -73,7 +73,7 @@ std::vector<std::size_t> places_by_name(const name_list& names, const std::vecto
   return places;
 }
 
-// Loading by position would exchange values silently.
+// Loading by position would silently swap values.
 void require_no_other_order(const name_list& names, const std::vector<column>& columns,
                             const std::filesystem::path& path) {
   name_list wanted;
@@ -94,7 +94,7 @@ csv_options with_columns(csv_options options, const std::vector<column>& columns
   return options;
 }
 
-// Arrow's CSV reader takes times with a zone only where it finds them itself.
+// Arrow's CSV reader accepts times with a zone only if it infers the type.
 std::shared_ptr<arrow::Table> read_with_zones(const std::string& files, const csv_options& options,
                                               const std::vector<column>& columns, const progress& tell) {
   auto guessed = options;
@@ -110,7 +110,7 @@ std::shared_ptr<arrow::Table> read_with_zones(const std::string& files, const cs
   return rows;
 }
 
-// The values that `read` finds in texts; null if it finds none in one of them.
+// Converts texts by `read`; returns null if one of them is invalid.
 template <class Builder, class Read>
 std::shared_ptr<arrow::ChunkedArray> read_texts(const arrow::ChunkedArray& texts, const column_type& to,
                                                 const Read& read) {
@@ -129,7 +129,7 @@ std::shared_ptr<arrow::ChunkedArray> read_texts(const arrow::ChunkedArray& texts
   return std::make_shared<arrow::ChunkedArray>(std::move(chunks), type);
 }
 
-// Arrow's CSV reader knows years of four digits only: dates and timestamps are read as CAST reads them.
+// Arrow's CSV reader supports four-digit years only, so dates and timestamps are read in the same way as CAST.
 std::shared_ptr<arrow::Table> read_dates_as_text(const std::string& files, const csv_options& options,
                                                  const std::vector<column>& columns, const progress& tell) {
   auto as_text = options;
@@ -162,14 +162,14 @@ std::shared_ptr<arrow::Table> read_csv_into(const std::string& files, const csv_
     for (const auto& other_way : {read_with_zones, read_dates_as_text}) {
       try {
         if (auto rows = other_way(files, typed, columns, tell)) return rows;
-      } catch (const error&) {  // the first failure says what is wrong
+      } catch (const error&) {  // the first error describes the cause
       }
     }
     throw;
   }
 }
 
-// By position.
+// Reads columns by position.
 std::shared_ptr<arrow::Table> read_in_order(const std::string& files, file_format format, const csv_options& options,
                                             const std::vector<column>& columns, const progress& tell) {
   const auto rows = format == file_format::csv ? read_csv_into(files, options, columns, tell)

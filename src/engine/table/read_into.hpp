@@ -1,4 +1,4 @@
-// read_into.hpp - rows of files for a table that is there: its columns and its types decide, nothing is guessed.
+// read_into.hpp - reads files into an existing table, whose columns and types are used; nothing is inferred.
 #pragma once
 
 #include "engine/table/read.hpp"
@@ -6,12 +6,12 @@
 namespace espalier::engine {
 
 enum class column_match : std::uint8_t {
-  by_position,  ///< refused where the file names exactly these columns in another order
-  by_name       ///< each file in an order of its own, with all of these columns and no others
+  by_position,  ///< refused if the file names exactly these columns in another order
+  by_name       ///< each file in its own order, with exactly these columns
 };
 
-/// What the files hold for `columns`, in their order and types. Names agree exactly or, where that finds none, in
-/// another case. Throws one sentence that names the file, and the column where one is to blame.
+/// Returns the rows of the files for `columns`, in their order and types. Names match exactly or, if that fails,
+/// ignoring case. Throws one sentence with the file and, if applicable, the column.
 [[nodiscard]] std::shared_ptr<arrow::Table> read_into(const std::vector<column>& columns,
                                                       const std::string& path_or_glob, file_format format,
                                                       const csv_options& options, column_match match,

@@ -15,7 +15,7 @@
 namespace espalier::engine {
 namespace {
 
-// Row groups of about this many bytes are read at once: all cores have work, and progress can be told in between.
+// Row groups of about this many bytes are read at once: all cores are busy, and progress is reported in between.
 constexpr std::int64_t bytes_at_once = std::int64_t{512} << 20;
 
 std::unique_ptr<parquet::arrow::FileReader> open_parquet(const std::filesystem::path& path, const std::string& what) {

@@ -15,10 +15,10 @@
 namespace espalier::engine {
 namespace {
 
-// A name may have 255 bytes: room for the ending behind the target's own name.
+// A name has at most 255 bytes; the rest is for the suffix.
 constexpr std::size_t most_bytes_of_name = 200;
 constexpr int most_names_tried = 100;
-constexpr int most_links = 40;  // as Linux
+constexpr int most_links = 40;  // as in Linux
 
 [[noreturn]] void refuse_writing(const std::filesystem::path& path) {
   throw error(fmt::format("'{}' cannot be written: {}.", path.string(), std::generic_category().message(errno)));
@@ -30,7 +30,7 @@ std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   return path.parent_path() / fmt::format("{}.{:016x}.part", name, random());
 }
 
-// Pipes and devices, and what is open already: /dev/stdout is no name that could be given to another file.
+// Returns true for pipes, devices and open descriptors: /dev/stdout is a name that a rename cannot replace.
 bool is_written_in_place(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto there = std::filesystem::status(path, ignored);
@@ -43,7 +43,7 @@ void sync_folder_of(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return;
-  ::fsync(handle);  // the file itself is safe; not every file system syncs folders
+  ::fsync(handle);  // the file itself is durable; not every file system can sync folders
   ::close(handle);
 }
 

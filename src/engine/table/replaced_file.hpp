@@ -1,30 +1,30 @@
-// replaced_file.hpp - an output file that appears under its name when it is whole.
+// replaced_file.hpp - an output file that appears under its name when it is complete.
 #pragma once
 
 #include <filesystem>
 
 namespace espalier::engine {
 
-/// Bytes go to a new file in the same folder, whose name no other file has; `finish` syncs it and renames it to `path`.
-/// Symbolic links are followed. A pipe or a device cannot be replaced: it is written to as it is.
+/// Writes to a new file with a unique name in the same folder; `finish` syncs it and renames it to `path`. Symbolic
+/// links are followed. A pipe or a device cannot be replaced and is written to directly.
 class replaced_file {
  public:
   explicit replaced_file(const std::filesystem::path& path);
   replaced_file(const replaced_file&) = delete;
   replaced_file& operator=(const replaced_file&) = delete;
-  ~replaced_file();  ///< without `finish`, what was there before stays
+  ~replaced_file();  ///< without `finish`, the existing file is kept
 
-  /// A descriptor to write to, which the caller closes before `finish`.
+  /// Returns a descriptor to write to, which the caller closes before `finish`.
   [[nodiscard]] int duplicate_handle() const;
   void finish();
 
  private:
   std::filesystem::path path_;
-  std::filesystem::path temporary_;  ///< empty: `path_` is written to as it is
+  std::filesystem::path temporary_;  ///< empty if `path_` is written to directly
   int handle_ = -1;
 };
 
-/// What `path` leads to when symbolic links are followed, whether that exists or not.
+/// Resolves symbolic links, whether or not the target exists.
 [[nodiscard]] std::filesystem::path followed_links(std::filesystem::path path);
 
 }  // namespace espalier::engine

@@ -18,7 +18,7 @@
 namespace espalier::engine {
 namespace {
 
-// Joined strings stay below the 32-bit offsets of one array, with room for chunks of their own that come close.
+// Combined strings stay below the 32-bit offset limit of one array, even if one more chunk near this size is added.
 constexpr std::int64_t most_joined_characters = std::int64_t{1} << 30;
 constexpr std::int64_t most_copied_rows = std::int64_t{1} << 20;
 
@@ -29,7 +29,7 @@ std::vector<std::int64_t> chunk_ends(const arrow::ChunkedArray& data) {
   return ends;
 }
 
-// Positions at which a chunk of every column ends.
+// Returns the positions at which a chunk of every column ends.
 std::vector<std::int64_t> common_ends(const arrow::Table& rows) {
   auto common = chunk_ends(*rows.column(0));
   for (int i = 1; i < rows.num_columns(); ++i) {
@@ -53,7 +53,7 @@ std::int64_t characters_of(const arrow::ArrayVector& chunks) {
   return total;
 }
 
-// The most bytes of text that a column has in these rows.
+// Returns the maximum bytes of text of a column in these rows.
 std::int64_t most_characters(const arrow::Table& rows, std::int64_t begin, std::int64_t end) {
   std::int64_t most = 0;
   for (const auto& column : rows.columns()) {
@@ -63,7 +63,7 @@ std::int64_t most_characters(const arrow::Table& rows, std::int64_t begin, std::
   return most;
 }
 
-// The end of these rows, and ends within them where their text does not fit one array.
+// Adds the end of these rows, and ends within them if their text does not fit one array.
 void add_fitting_ends(const arrow::Table& rows, std::int64_t begin, std::int64_t end, std::vector<std::int64_t>& ends) {
   if (end - begin > 1 && most_characters(rows, begin, end) > most_text_bytes()) {
     const std::int64_t middle = begin + (end - begin) / 2;
@@ -74,8 +74,8 @@ void add_fitting_ends(const arrow::Table& rows, std::int64_t begin, std::int64_t
   ends.push_back(end);
 }
 
-// Common ends, and more of them where a column has several chunks between two, which are copied anyway, and where there
-// is too much text.
+// Returns the common ends, and additional ones where a column has several chunks between two of them, which are copied
+// anyway, and where there is too much text.
 std::vector<std::int64_t> possible_ends(const arrow::Table& rows) {
   std::vector<std::int64_t> ends;
   std::int64_t begin = 0;
@@ -93,7 +93,7 @@ std::vector<std::int64_t> possible_ends(const arrow::Table& rows) {
   return ends;
 }
 
-// Where segments of enough rows end. A segment also ends where its strings are long.
+// Returns the ends of segments with enough rows. A segment also ends if its strings are long.
 std::vector<std::int64_t> segment_ends(const arrow::Table& rows, std::int64_t enough) {
   std::vector<std::int64_t> ends;
   std::int64_t begin = 0;

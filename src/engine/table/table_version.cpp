@@ -50,7 +50,7 @@ void require_no_null(const arrow::Table& rows, const std::vector<column>& column
   }
 }
 
-// `rows` live bits, the first `known` of them copied from `bits`.
+// Returns `rows` live bits, the first `known` of them copied from `bits`.
 std::shared_ptr<arrow::Buffer> extended_bits(const std::shared_ptr<arrow::Buffer>& bits, std::uint64_t known,
                                              std::uint64_t rows) {
   auto all = value_of(arrow::AllocateBuffer(arrow::bit_util::BytesForBits(to_signed(rows))),
@@ -69,7 +69,7 @@ struct table_version::parts {
   std::vector<column> columns;
   std::shared_ptr<arrow::Schema> schema;
   segment_list segments;
-  std::vector<std::uint64_t> starts;  // of segments, and one past the last
+  std::vector<std::uint64_t> starts;  // starts of segments, and the end of the last one
   std::vector<std::shared_ptr<arrow::ChunkedArray>> data;
   std::shared_ptr<arrow::Buffer> live_bits;
   std::uint64_t masked_rows = 0;
@@ -115,14 +115,14 @@ struct table_version::parts {
       const std::uint64_t row = rows[i];
       if (row >= starts.back())
         throw error(fmt::format("There is no row {} in a table of {} rows.", row, starts.back()));
-      // Rows near one another are in one segment most of the time.
+      // Nearby rows are usually in the same segment.
       if (row < starts[place.chunk] || row >= starts[place.chunk + 1]) place = place_of(row);
       places[i] = {row - starts[place.chunk], place.chunk};
     }
     return places;
   }
 
-  // Chunks of the answer, fewer rows at a time where strings are too long for one.
+  // Gathers the chunks of the result, with fewer rows at a time if their strings do not fit one array.
   void gather(std::span<const std::size_t> wanted, std::span<const row_place> places,
               std::vector<arrow::ArrayVector>& out) const {
     arrow::ArrayVector arrays;

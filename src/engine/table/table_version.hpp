@@ -1,12 +1,11 @@
-// table_version.hpp - the rows of a table at one moment: immutable, shared, cheap to derive the next moment from.
+// table_version.hpp - an immutable, shared snapshot of the rows of a table; deriving the next version is cheap.
 //
-// A row's id is its position, from 0, and deleted rows keep theirs until the table is compacted. Rows lie in segments,
-// which are record batches that later versions share. Invariants:
-//  - Every segment has the columns of the table, in the stored Arrow types of types.hpp, and at least one row.
-//  - Segments of fewer than `small_segment` rows are only at the end, and each has more than twice the rows of the
-//  next:
-//    appending row by row copies each row a few times, and leaves no more than a few small segments.
-//  - A bit of the live mask exists for rows below `masked_rows` only; rows beyond are live.
+// A row's id is its position, from 0, and deleted rows keep theirs until the table is compacted. Rows are stored in
+// segments, which are record batches that later versions share. Invariants:
+// - Every segment has the columns of the table, in the stored Arrow types of types.hpp, and at least one row.
+// - Segments of fewer than `small_segment` rows are at the end only, and each has more than twice the rows of the next.
+//   Appending row by row therefore copies each row a few times and leaves only a few small segments.
+// - The live mask has bits for rows below `masked_rows` only; later rows are live.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -37,11 +36,12 @@ class table_version {
   using pointer = std::shared_ptr<const table_version>;
   static constexpr std::uint64_t small_segment = std::uint64_t{1} << 16;
 
-  /// A table without rows. Throws where two columns have one name or there is none.
+  /// Creates a table without rows. Throws if there are no columns or two have the same name.
   [[nodiscard]] static pointer empty(std::vector<column> columns);
-  /// A table of these rows, whose columns are converted to stored types; all may be NULL.
+  /// Creates a table of these rows, with columns converted to stored types; all columns are nullable.
   [[nodiscard]] static pointer from(const std::shared_ptr<arrow::Table>& rows);
-  /// What the store read back: segments as `segments()` had them, and the live mask of the first `masked_rows` rows.
+  /// Restores a table that the store has read: `segments` as returned by `segments()`, and the live mask of the first
+  /// `masked_rows` rows.
   [[nodiscard]] static pointer restored(std::vector<column> columns,
                                         std::vector<std::shared_ptr<arrow::RecordBatch>> segments,
                                         std::shared_ptr<arrow::Buffer> live_bits, std::uint64_t masked_rows);
@@ -50,42 +50,43 @@ class table_version {
   ~table_version();
 
   [[nodiscard]] const std::vector<column>& columns() const noexcept;
-  /// Position of a column by its exact name; columns().size() where there is none.
+  /// Returns the position of a column by its exact name, or columns().size() if there is none.
   [[nodiscard]] std::size_t column_index(std::string_view name) const noexcept;
   [[nodiscard]] const std::shared_ptr<arrow::Schema>& schema() const noexcept;
 
-  [[nodiscard]] std::uint64_t rows() const noexcept;       ///< positions, deleted ones included
-  [[nodiscard]] std::uint64_t live_rows() const noexcept;  ///< rows of the table
+  [[nodiscard]] std::uint64_t rows() const noexcept;       ///< number of row ids, including deleted rows
+  [[nodiscard]] std::uint64_t live_rows() const noexcept;  ///< number of rows that are not deleted
   [[nodiscard]] row_counts counts() const noexcept { return {rows(), live_rows()}; }
-  /// Rows of the table with ids below `end`, which is at most rows().
+  /// Returns the number of live rows with ids below `end`, which is at most rows().
   [[nodiscard]] std::uint64_t live_rows_below(std::uint64_t end) const noexcept;
-  [[nodiscard]] std::uint64_t bytes() const;  ///< of column data
+  [[nodiscard]] std::uint64_t bytes() const;  ///< bytes of column data
 
-  /// All positions, one chunk for each segment.
+  /// Returns all positions of a column, one chunk per segment.
   [[nodiscard]] const std::shared_ptr<arrow::ChunkedArray>& data(std::size_t column) const;
-  /// Columns and positions, deleted ones included, without a copy.
+  /// Returns all columns and positions, including deleted rows, without a copy.
   [[nodiscard]] std::shared_ptr<arrow::Table> all_rows() const;
   [[nodiscard]] const std::vector<std::shared_ptr<arrow::RecordBatch>>& segments() const noexcept;
-  [[nodiscard]] std::uint64_t segment_start(std::size_t segment) const;  ///< position of its first row
+  [[nodiscard]] std::uint64_t segment_start(std::size_t segment) const;  ///< id of its first row
 
   [[nodiscard]] bool is_deleted(std::uint64_t row) const noexcept;
-  /// True for live rows, one bit for each position; null if no row is deleted. Made at the first call.
+  /// Returns a bit per position, true for live rows, or null if no row is deleted. Built at the first call.
   [[nodiscard]] std::shared_ptr<arrow::BooleanArray> live_mask() const;
-  /// As it is kept: bits of the first `masked_rows()` rows. Null if no row is deleted.
+  /// Returns the stored bits of the first `masked_rows()` rows, or null if no row is deleted.
   [[nodiscard]] const std::shared_ptr<arrow::Buffer>& live_bits() const noexcept;
   [[nodiscard]] std::uint64_t masked_rows() const noexcept;
 
-  /// These columns of these rows, in this order; chunks of at most 2^20 rows, gathered in parallel where there are
-  /// many.
+  /// Returns these columns of these rows, in this order, in chunks of at most 2^20 rows; gathers in parallel if there
+  /// are many.
   [[nodiscard]] std::shared_ptr<arrow::Table> take(std::span<const std::size_t> columns,
                                                    std::span<const std::uint64_t> rows) const;
 
-  /// With these rows at the end, converted to the table's types; their ids are rows(), rows() + 1, ... Columns are
-  /// taken by position. Throws where a value does not fit its column or is NULL where that may not be.
+  /// Returns a version with these rows appended, converted to the table's types; their ids are rows(), rows() + 1, ...
+  /// Columns are matched by position. Throws if a value does not fit its column, or is NULL in a column that is not
+  /// nullable.
   [[nodiscard]] pointer appended(const std::shared_ptr<arrow::Table>& rows) const;
-  /// Without these rows; ones that are deleted already stay so.
+  /// Returns a version without these rows; rows that are already deleted are ignored.
   [[nodiscard]] pointer erased(std::span<const std::uint64_t> rows) const;
-  /// Only live rows: ids change, and indexes are built anew.
+  /// Returns a version with live rows only. Row ids change, so indexes have to be rebuilt.
   [[nodiscard]] pointer compacted() const;
 
  private:

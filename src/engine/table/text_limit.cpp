@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t longest_text = std::numeric_limits<std::int32_t>::max();
 std::atomic<std::int64_t> text_limit{longest_text};
 
-// Validate() looks at the first and the last offset only, and an overflow can be between them.
+// Validate() checks the first and the last offset only, and an overflow may be between them.
 bool has_sound_offsets(const arrow::StringArray& text) {
   const std::int32_t* const offsets = text.raw_value_offsets();
   bool decreases = false;

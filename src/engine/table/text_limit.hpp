@@ -1,4 +1,4 @@
-// text_limit.hpp - how many bytes of text one array may hold: offsets have 32 bits.
+// text_limit.hpp - the maximum number of bytes of text in one array, whose offsets have 32 bits.
 #pragma once
 
 #include <arrow/type_fwd.h>
@@ -7,10 +7,10 @@
 
 namespace espalier::engine {
 
-/// 2^31 - 1, unless a test has lowered it.
+/// Returns 2^31 - 1, unless a test has lowered it.
 [[nodiscard]] std::int64_t most_text_bytes() noexcept;
 
-/// While it lives, arrays hold less: for tests, which cannot have gigabytes. Not for several threads at once.
+/// Lowers the limit during its lifetime, for tests, which cannot allocate gigabytes. Not thread-safe.
 class lowered_text_limit {
  public:
   explicit lowered_text_limit(std::int64_t bytes) noexcept;
@@ -19,7 +19,7 @@ class lowered_text_limit {
   ~lowered_text_limit();
 };
 
-/// Throws where the arrays of a table are not what Arrow allows: text offsets that decrease, or lead out of the text.
+/// Throws if the arrays of a table are not valid Arrow arrays: text offsets that decrease or are out of bounds.
 void require_sound(const arrow::Table& rows);
 
 }  // namespace espalier::engine

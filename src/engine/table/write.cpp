@@ -21,14 +21,14 @@ namespace {
 constexpr std::int64_t parquet_group_rows = std::int64_t{1} << 20;
 constexpr std::int32_t csv_rows_at_once = 1 << 14;
 
-// Arrow's text of dates more than 30,000 years from 1970 is another date's.
+// Arrow formats dates more than 30,000 years from 1970 incorrectly.
 constexpr std::int64_t farthest_day = 11'000'000;
 
 bool is_far(std::int64_t value, std::int64_t per_day) {
   return value > farthest_day * per_day || value < -farthest_day * per_day;
 }
 
-// Texts of a column of dates or timestamps if one of them is far, else null.
+// Returns a column of dates or timestamps as text if one of them is that far from 1970, otherwise null.
 template <class Array, class Text>
 std::shared_ptr<arrow::ChunkedArray> far_dates_as_text(const arrow::ChunkedArray& column, std::int64_t per_day,
                                                        const Text& text, const std::string& what) {
@@ -97,7 +97,7 @@ void write_batches(const arrow::Table& rows, arrow::ipc::RecordBatchWriter& writ
   require_ok(writer.Close(), what);
 }
 
-// Streams that belong to the caller, for functions that ask for a share in them.
+// Wraps a stream of the caller for functions that require shared ownership.
 std::shared_ptr<arrow::io::OutputStream> borrowed(arrow::io::OutputStream& to) {
   return {&to, [](arrow::io::OutputStream*) {}};
 }

@@ -1,4 +1,4 @@
-// write.hpp - rows into CSV, Parquet and Arrow files.
+// write.hpp - writes rows to CSV, Parquet and Arrow files.
 #pragma once
 
 #include <arrow/io/type_fwd.h>
@@ -11,11 +11,11 @@
 
 namespace espalier::engine {
 
-/// Into a file that appears when it is whole (replaced_file.hpp): a failure leaves what was there before.
+/// Writes to a file that appears when it is complete (replaced_file.hpp); a failure leaves the existing file unchanged.
 void write_table(const std::shared_ptr<arrow::Table>& rows, const std::filesystem::path& path, file_format format,
                  const csv_options& options = {});
 
-/// Into a stream, such as a terminal's or a pipe's. Arrow's stream format where `format` is arrow.
+/// Writes to a stream, such as a terminal or a pipe. Uses Arrow's stream format if `format` is arrow.
 void write_table(const std::shared_ptr<arrow::Table>& rows, arrow::io::OutputStream& to, file_format format,
                  const csv_options& options = {});
 

@@ -1,4 +1,4 @@
-// assets.hpp - the files of web/, embedded when the program was built (cmake/embed.cmake).
+// assets.hpp - the files of web/, embedded at build time (cmake/embed.cmake).
 #pragma once
 
 #include <span>

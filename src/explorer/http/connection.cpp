@@ -16,7 +16,7 @@ namespace espalier::explorer {
 
 namespace {
 
-/// With its memory, which an assignment would keep.
+/// Frees the memory, which an assignment would keep.
 void empty(std::string& text) { std::string().swap(text); }
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -68,7 +68,7 @@ void connection::receive() {
 
 bool connection::has_head() {
   if (received_.empty()) return false;
-  if (phase_ == phase::idle) enter(phase::head);  // it came with the request before
+  if (phase_ == phase::idle) enter(phase::head);  // received together with the preceding request
   const auto size = head_size(received_, searched_, limits_);
   searched_ = received_.size();
   if (!size) return false;
@@ -94,7 +94,7 @@ bool connection::has_body() {
 void connection::send_continue() {
   if (asked.is_http_1_0 || asked.header("expect").empty() || received_.size() >= asked.body_size) return;
   constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
-  // Nothing else is on its way to this client, so the socket has room for 25 bytes.
+  // Nothing else is queued for this client, so the socket buffer has space for 25 bytes.
   if (::send(socket_, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
     enter(phase::closed);
 }
@@ -118,7 +118,7 @@ void connection::add_piece(std::string piece) {
   if (!asked.is_http_1_0) {
     char size[32];
     std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
-    if (has_piece_) head_ = "\r\n";  // the end of the piece before
+    if (has_piece_) head_ = "\r\n";  // terminates the preceding chunk
     head_ += size;
     if (piece.empty()) head_ += "\r\n";
   }

@@ -1,4 +1,4 @@
-// connection.hpp - one client of the event loop: what it has sent, what it has yet to take, and until when.
+// connection.hpp - one client of the event loop: received bytes, bytes to send, and deadlines.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,24 @@
 
 namespace espalier::explorer {
 
-/// A connection goes from `idle` to `head` to `body` to `working` to `sending`, and back to `idle` or on to `closing`.
+/// The phases of a connection are `idle`, `head`, `body`, `working` and `sending`, in this order, followed by `idle` or
+/// `closing`.
 enum class phase {
-  idle,     ///< no byte of a request has arrived
-  head,     ///< some of the head has
-  body,     ///< the head has
-  working,  ///< the request is being answered, or the next piece of the answer is being made
+  idle,     ///< no byte of a request was received
+  head,     ///< a part of the head was received
+  body,     ///< the head was received
+  working,  ///< a worker computes the response or its next piece
   sending,
-  closing,  ///< the answer is sent; what arrives is dropped until the client closes the connection
+  closing,  ///< the response was sent; input is discarded until the client closes the connection
   closed
 };
 
-/// Used by the event loop alone.
+/// Used by the event loop only.
 class connection {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// Owns the socket, which does not block.
+  /// Owns the socket, which is non-blocking.
   connection(int socket, const http_limits& limits) : socket_(socket), limits_(limits) {}
   ~connection();
   connection(const connection&) = delete;
@@ -40,31 +41,31 @@ class connection {
   [[nodiscard]] bool is_receiving() const {
     return phase_ == phase::idle || phase_ == phase::head || phase_ == phase::body || phase_ == phase::closing;
   }
-  /// When this phase has to be over; `time_point::max()` while the request is being answered.
+  /// Returns the deadline of this phase; `time_point::max()` while the request is being processed.
   [[nodiscard]] clock::time_point deadline() const;
   [[nodiscard]] clock::time_point since() const { return since_; }
   [[nodiscard]] clock::time_point last_progress() const { return last_progress_; }
-  /// Bytes in buffers, and of the request that is being answered.
+  /// Returns the bytes in buffers and of the request being processed.
   [[nodiscard]] std::size_t memory() const;
 
-  /// Reads what is there, up to 64 KiB. The connection is closed if the client has closed it.
+  /// Reads the available bytes, up to 64 KiB. The connection is closed if the client has closed it.
   void receive();
-  /// True once the request has arrived as a whole, which is then in `asked`. Throws refused.
+  /// Returns true once the head has been received; it is then in `asked`. Throws refused.
   [[nodiscard]] bool has_head();
   [[nodiscard]] bool has_body();
   void send_continue();
 
-  /// Begins an answer; its header lines are `head`.
+  /// Starts a response with the header lines `head`.
   void begin_answer(std::string head, response answer, bool with_body);
-  /// The next piece of an answer that comes in pieces; an empty one is the last.
+  /// Adds the next piece of a chunked response; an empty one is the last.
   void add_piece(std::string piece);
-  /// Sends what the socket takes. True: all of it is sent.
+  /// Sends as much as the socket accepts. Returns true if everything was sent.
   [[nodiscard]] bool send();
   [[nodiscard]] const std::function<std::string()>& next_piece() const { return next_piece_; }
   void end_answer();
 
   request asked;
-  bool keeps_open = true;  ///< after the answer
+  bool keeps_open = true;  ///< keep the connection open after the response
 
  private:
   int socket_;
@@ -73,13 +74,13 @@ class connection {
   clock::time_point since_ = clock::now(), last_progress_ = since_;
   std::size_t transferred_ = 0;  ///< in this phase
   std::string received_;
-  std::size_t searched_ = 0;  ///< bytes of it in which the head does not end
+  std::size_t searched_ = 0;  ///< prefix of it that does not contain the end of the head
   std::string head_, body_;   ///< to be sent, in this order
-  std::string_view rest_;     ///< of the body
+  std::string_view rest_;     ///< unsent rest of the body
   std::size_t head_sent_ = 0;
   std::size_t body_charged_ = 0;
   std::function<std::string()> next_piece_;
-  bool has_piece_ = false;  ///< one was begun, and its end has yet to be sent
+  bool has_piece_ = false;  ///< a chunk was started and its end was not sent yet
 };
 
 }  // namespace espalier::explorer

@@ -24,7 +24,7 @@ bool is_own_host(const std::string& host_header, const std::string& given_host, 
   std::string name = host_header;
   if (name.ends_with(tail)) {
     name.resize(name.size() - tail.size());
-  } else if (port != 80) {  // the port that http:// means, and that browsers leave out
+  } else if (port != 80) {  // the default port of http://, which browsers omit
     return false;
   }
   return name == "localhost" || (!name.empty() && name == given_host) || is_address(name);

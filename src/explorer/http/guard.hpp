@@ -1,5 +1,5 @@
-// guard.hpp - who may ask: a page that another site serves must not, even if its name leads to this machine (DNS
-// rebinding).
+// guard.hpp - access checks: pages of other sites must not send requests, even if their name resolves to this machine
+// (DNS rebinding).
 #pragma once
 
 #include <string>
@@ -7,17 +7,18 @@
 
 namespace espalier::explorer {
 
-/// A Host header names this server by an IP address, as localhost, or by the name that --host gave; with its port,
-/// which may be missing if it is 80.
+/// Returns whether a Host header is an IP address, localhost, or the name given by --host, with the port, which may be
+/// omitted if it is 80.
 [[nodiscard]] bool is_own_host(const std::string& host_header, const std::string& given_host, int port);
-/// An Origin header, which browsers send with requests that change something, is that of a page from here.
+/// Returns whether an Origin header, which browsers send with requests that change state, is that of this server's
+/// page.
 [[nodiscard]] bool is_own_origin(const std::string& origin, const std::string& host_header);
 
-/// 128 random bits, as hexadecimal digits: a server that other machines can reach answers those that know them.
+/// Returns 128 random bits as hexadecimal digits. A server that is reachable from other machines requires this token.
 [[nodiscard]] std::string make_token();
-/// In a time that does not depend on where the two differ.
+/// Compares in constant time.
 [[nodiscard]] bool is_same_token(std::string_view given, std::string_view token);
-/// The value of that name in a Cookie header; empty if there is none.
+/// Returns the value of that name in a Cookie header, or an empty string.
 [[nodiscard]] std::string cookie_in(std::string_view cookies, std::string_view name);
 
 }  // namespace espalier::explorer

@@ -16,15 +16,15 @@ namespace espalier::explorer {
 
 namespace {
 
-/// Those of `readers` may all wait for one session that is at work; pieces of answers are made by the last ones.
+/// All `readers` may be blocked by one busy session; the sending threads compute the pieces of responses.
 constexpr unsigned reading_threads = 8, writing_threads = 16, sending_threads = 2;
-/// Beyond this, a connection counts as one that takes much memory.
+/// Connections with more memory than this are candidates for closing.
 constexpr std::size_t much = std::size_t{64} << 10;
 
-/// The work of a request that is being answered would be lost.
+/// The work of a request being processed would be lost.
 bool can_be_closed(const connection& c) { return c.now_in() != phase::working && c.now_in() != phase::closed; }
 
-/// What no memory is left for costs its own connection.
+/// Out of memory closes the affected connection only.
 template <class Work>
 void contain(connection& c, Work work) {
   try {
@@ -78,13 +78,13 @@ void listener::stop() {
 
 void listener::wake() {
   const char any = 0;
-  // A pipe that is full wakes the loop, too.
+  // A full pipe wakes the loop, too.
   [[maybe_unused]] const ssize_t n = ::write(wake_write_, &any, 1);
 }
 
-/// Waits until a socket, a worker or a deadline asks for something, and serves the sockets.
+/// Waits for a socket, a worker or a deadline, and serves the sockets.
 void listener::wait() {
-  // A connection whose request is being answered is not watched: it could only say that its client is gone.
+  // A connection whose request is being processed is not polled: it could only report that its client is gone.
   std::vector<pollfd> watched{{wake_read_, POLLIN, 0}, {out_of_sockets_ ? -1 : socket_.descriptor(), POLLIN, 0}};
   std::vector<std::pair<name, connection*>> whose;
   clock::time_point next = clock::now() + (out_of_sockets_ ? std::chrono::milliseconds(100) : std::chrono::hours(1));
@@ -113,7 +113,7 @@ void listener::accept_clients() {
   for (int i = 0; i < 64; ++i) {
     const int client = socket_.accept();
     if (client < 0) {
-      // The client stays in the system's queue. If no connection can be given up for it, the loop tries again later.
+      // The client stays in the backlog. If no connection can be closed for it, the loop retries later.
       if (errno == EMFILE || errno == ENFILE) out_of_sockets_ = !close_longest_waiting();
       return;
     }
@@ -140,7 +140,7 @@ bool listener::close_longest_waiting() {
   return true;
 }
 
-/// Does with a connection all that can be done without waiting.
+/// Performs all steps of a connection that do not block.
 void listener::advance(name id, connection& c) {
   contain(c, [&] {
     if (c.is_receiving()) c.receive();
@@ -149,7 +149,7 @@ void listener::advance(name id, connection& c) {
   });
 }
 
-/// True: there may be more to do.
+/// Returns true if there may be more to do.
 bool listener::take_step(name id, connection& c) {
   switch (c.now_in()) {
     case phase::idle:
@@ -212,7 +212,7 @@ void listener::begin_answer(connection& c, response what) {
   c.begin_answer(std::move(head), std::move(what), c.asked.method != "HEAD");
 }
 
-/// What follows in this connection may be the rest of the request, so it ends here.
+/// The following bytes of this connection may be the rest of the request, so the connection is closed.
 void listener::refuse(connection& c, const refused& why) {
   c.keeps_open = false;
   begin_answer(c, service_.explain(why));
@@ -224,7 +224,8 @@ void listener::make_next_piece(name id, connection& c) {
     try {
       finish({id, next()});
     } catch (const std::exception&) {
-      finish({id, std::monostate()});  // the answer has begun, so only the end of the connection can tell
+      // The response has started, so the error can only be signalled by closing the connection.
+      finish({id, std::monostate()});
     }
   });
 }
@@ -274,9 +275,9 @@ void listener::end_overdue() {
   }
 }
 
-/// Clients that make no progress go first. The last answer stays, even if it alone exceeds the limit: the first piece
-/// of a trace may, and it is the service that bounds how many of those there are. Requests have no such exception:
-/// while some are being answered, more could become large one after the other.
+/// Clients without progress are closed first. The most recent response is kept, even if it alone exceeds the limit: the
+/// first piece of a trace may, and the service limits their number. Requests have no such exception, since while some
+/// are being processed, others could grow one after another.
 void listener::bound_memory() {
   std::size_t sum = 0;
   std::vector<connection*> large;

@@ -1,9 +1,9 @@
-// listener.hpp - HTTP/1.1 for a service: one thread waits for all sockets, so that a client that sends or reads slowly
-// costs a buffer and no thread; other threads answer whole requests.
+// listener.hpp - HTTP/1.1 for a service: one thread polls all sockets, so that a client that sends or reads slowly
+// costs a buffer and no thread; other threads process complete requests.
 //
-// Invariants: a connection has at most one request that is being answered. Only the event loop touches connections;
-// answers reach it through `finished_`. Every phase of a connection has a deadline, except that in which a request is
-// being answered.
+// Invariants: a connection has at most one request being processed. Only the event loop accesses connections; responses
+// reach it through `finished_`. Every phase of a connection has a deadline, except the one in which a request is being
+// processed.
 #pragma once
 
 #include <atomic>
@@ -25,16 +25,16 @@ namespace espalier::explorer {
 
 class listener {
  public:
-  /// Takes the port, 0 for any that is free; throws `error` if it cannot.
+  /// Binds the port, 0 for any free one; throws `error` on failure.
   listener(const std::string& host, int port, const http_limits& limits, service& served);
   ~listener();
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 
   [[nodiscard]] int port() const { return socket_.port(); }
-  /// No other machine can reach it.
+  /// Returns true if other machines cannot reach it.
   [[nodiscard]] bool is_loopback() const { return socket_.is_loopback(); }
-  /// Answers until stop(), which may come from any thread.
+  /// Serves until stop(), which may be called from any thread.
   void serve();
   [[nodiscard]] bool is_serving() const { return serving_; }
   void stop();
@@ -42,7 +42,7 @@ class listener {
  private:
   using clock = connection::clock;
   using name = std::uint64_t;
-  /// What a worker has made: an answer, or the next piece of one; nothing if that failed half way.
+  /// The result of a worker: a response, its next piece, or nothing if that failed.
   struct finished_work {
     name whose;
     std::variant<std::monostate, response, std::string> what;
@@ -75,7 +75,7 @@ class listener {
   bool out_of_sockets_ = false;
   std::mutex mutex_;
   std::vector<finished_work> finished_;
-  worker_pool readers_, writers_, senders_;  // destroyed first: their jobs use the rest
+  worker_pool readers_, writers_, senders_;  // destroyed first, since their jobs use the other members
 };
 
 }  // namespace espalier::explorer

@@ -21,12 +21,12 @@ bool make_nonblocking(int socket) {
          ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/// A socket that listens there, or -1.
+/// Returns a listening socket, or -1.
 int listen_at(const addrinfo& at) {
   const int socket = ::socket(at.ai_family, at.ai_socktype, at.ai_protocol);
   if (socket < 0) return -1;
   const int yes = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);  // without it, a restart has to wait a minute
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);  // without it, a restart has to wait for a minute
   if (make_nonblocking(socket) && ::bind(socket, at.ai_addr, at.ai_addrlen) == 0 && ::listen(socket, SOMAXCONN) == 0)
     return socket;
   ::close(socket);

@@ -7,7 +7,7 @@ namespace espalier::explorer {
 
 class listening_socket {
  public:
-  /// Throws `error` if the address or the port cannot be used. Port 0 is any that is free.
+  /// Throws `error` if the address or the port cannot be used. Port 0 selects a free one.
   listening_socket(const std::string& host, int port);
   ~listening_socket();
   listening_socket(const listening_socket&) = delete;
@@ -16,7 +16,7 @@ class listening_socket {
   [[nodiscard]] int descriptor() const { return socket_; }
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] bool is_loopback() const { return loopback_; }
-  /// A connection that does not block; -1 with `errno` if there is none.
+  /// Returns a non-blocking connection, or -1 with `errno`.
   [[nodiscard]] int accept() const;
 
  private:

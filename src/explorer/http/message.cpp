@@ -59,7 +59,7 @@ std::string head_of(const response& answer, const request& asked, bool keeps_con
     const std::size_t size = answer.constant.empty() ? answer.body.size() : answer.constant.size();
     head += "Content-Length: " + std::to_string(size) + "\r\n";
   } else if (!asked.is_http_1_0) {
-    head += "Transfer-Encoding: chunked\r\n";  // to a client of HTTP/1.0 the end of the connection is the end
+    head += "Transfer-Encoding: chunked\r\n";  // for HTTP/1.0 the end of the connection ends the body
   }
   head += keeps_connection ? "\r\n" : "Connection: close\r\n\r\n";
   return head;

@@ -1,4 +1,4 @@
-// message.hpp - an HTTP request as it was received, and what is answered.
+// message.hpp - an HTTP request and its response.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace espalier::explorer {
 
 struct request {
   std::string method;
-  std::string path;                               ///< decoded, without the query
-  std::map<std::string, std::string> parameters;  ///< of the query, decoded; the first of each name
+  std::string path;                               ///< decoded, without the query string
+  std::map<std::string, std::string> parameters;  ///< decoded query parameters; the first of each name
   std::map<std::string, std::string> headers;     ///< names in lower case; values of equal names joined by commas
   std::size_t body_size = 0;                      ///< Content-Length
   std::string body;
   bool is_http_1_0 = false;
   bool keeps_connection = true;
 
-  /// Empty if there is none. `name` is in lower case.
+  /// Returns an empty string if there is none. `name` is in lower case.
   [[nodiscard]] std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? std::string() : found->second;
@@ -32,14 +32,13 @@ struct response {
   int status = 200;
   std::string type = "application/json";
   std::string body;
-  std::string_view constant;  ///< sent instead of `body` if it is not empty; outlives the server
+  std::string_view constant;  ///< sent instead of `body` unless empty; must outlive the server
   std::vector<std::pair<std::string, std::string>> headers;
-  /// If given, the body is what its calls return, one after the other, up to an empty string. Called from one thread at
-  /// a time.
+  /// If set, the body is the concatenation of its results, up to an empty string. Called from one thread at a time.
   std::function<std::string()> next_piece;
 };
 
-/// "HTTP/1.1 200 OK" with all header lines and the empty line. `constant` lines are added to each answer.
+/// Returns "HTTP/1.1 200 OK" with all header lines and the empty line. `constant` lines are added to each response.
 [[nodiscard]] std::string head_of(const response& answer, const request& asked, bool keeps_connection,
                                   std::string_view constant);
 

@@ -19,7 +19,7 @@ std::string lower(std::string_view text) {
   std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
   return out;
 }
-/// A character of a method or of a header's name.
+/// Returns whether the character is allowed in a method or a header name.
 bool is_token(char c) {
   return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') ||
          std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
@@ -103,7 +103,7 @@ void parse_header_line(std::string_view line, request& out) {
   at->second.append(", ").append(value);
 }
 
-/// How long the body is, if it may have one.
+/// Determines the length of the body.
 void find_body(request& out) {
   if (out.headers.contains("transfer-encoding"))
     throw refused(411, "Bodies with Transfer-Encoding are not read: send the body as a whole, with Content-Length.");
@@ -134,7 +134,7 @@ std::optional<std::size_t> head_size(std::string_view received, std::size_t sear
 
 request parse_head(std::string_view head, const http_limits& limits) {
   request out;
-  head.remove_suffix(2);  // each line keeps its own end
+  head.remove_suffix(2);  // each line keeps its terminator
   std::size_t lines = 0;
   while (!head.empty()) {
     const std::string_view line = head.substr(0, head.find("\r\n"));

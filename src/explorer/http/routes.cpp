@@ -39,7 +39,7 @@ std::string required(const request& req, const char* name) {
   if (found == req.parameters.end()) throw bad_request(std::string("The request needs '") + name + "'.");
   return found->second;
 }
-/// What was sent, if it is of that type.
+/// Returns the body if it has that type.
 const std::string& body_of(const request& req, const std::string& type) {
   const std::string given = req.header("content-type");
   if (given.substr(0, given.find(';')) != type)
@@ -63,7 +63,7 @@ std::string type_of(std::string_view path) {
   }
   return "application/octet-stream";
 }
-/// Embedded files, found by comparing names: nothing is opened.
+/// Finds an embedded file by name; no file is opened.
 const asset* asset_at(const std::string& path) {
   const std::string_view wanted = path == "/" ? std::string_view("/index.html") : std::string_view(path);
   for (const asset& a : assets()) {
@@ -72,7 +72,7 @@ const asset* asset_at(const std::string& path) {
   return nullptr;
 }
 
-/// The name of a trace or a session, a letter and up to nine digits.
+/// The id of a trace or a session is a letter and up to nine digits.
 bool is_source_id(std::string_view text) {
   return text.size() >= 2 && text.size() <= 10 && (text[0] == 's' || text[0] == 't') &&
          std::all_of(text.begin() + 1, text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -94,7 +94,7 @@ routes::routes(registry& sources, const std::string& index) : sources_(sources),
   add_changes();
 }
 
-/// `path` has a '*' where the name of a source stands, or none.
+/// `path` has at most one '*', which stands for the id of a source.
 void routes::add(std::string_view method, std::string_view path, handler answer) {
   const std::size_t star = std::min(path.find('*'), path.size());
   const std::string_view after = star == path.size() ? no_source : path.substr(star + 1);
@@ -156,7 +156,7 @@ void routes::add_questions() {
 response routes::download(const std::string& id) const {
   if (!downloads_->try_acquire())
     throw refused(429, "Four traces are being downloaded already: wait until one of them has arrived.");
-  // Given back with the last piece, or when the connection ends before it.
+  // The slot is released after the last piece, or when the connection ends before it.
   const std::shared_ptr<download_slots> slot(downloads_.get(), [all = downloads_](download_slots* s) { s->release(); });
   const auto found = sources_.at(id);
   response answer;
@@ -178,7 +178,7 @@ void routes::add_changes() {
     return json_answer(run_answer(*session, parse_run(body_of(asked, json_type), limits), limits));
   });
   add("DELETE", "/api/v1/sessions/*", [this](const request&, const std::string& id) {
-    sources_.remove_session(id);  // no turn is taken: giving back is always allowed
+    sources_.remove_session(id);  // not rate-limited: a session can always be removed
     return json_answer("{\"deleted\":\"" + id + "\"}");
   });
   add("POST", check_path, [this](const request& asked, const std::string&) {

@@ -1,4 +1,4 @@
-// routes.hpp - which address is answered by what: docs/explorer-api.md.
+// routes.hpp - maps URLs to handlers (docs/explorer-api.md).
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace espalier::explorer {
 
 class routes {
  public:
-  /// `sources` outlives it. `index` is what the page begins with.
+  /// `sources` must outlive it. `index` is the index that the page starts with.
   routes(registry& sources, const std::string& index);
 
-  /// Of a request, from its head.
+  /// Returns the maximum body size of a request, given its head.
   [[nodiscard]] std::size_t most_body(const request& asked) const;
-  /// Throws `error` and what else answering throws; `refused` 404 if there is nothing at that address. Thread-safe.
+  /// Throws `error` and other exceptions of handlers, and `refused` 404 for an unknown URL. Thread-safe.
   [[nodiscard]] response answer(const request& asked) const;
 
  private:
   using handler = std::function<response(const request& asked, const std::string& id)>;
   struct route {
-    std::string_view method, before, after;  ///< around the name of a source; without one `after` is "-"
+    std::string_view method, before, after;  ///< parts around the id of a source; without an id, `after` is "-"
     handler answer;
   };
-  /// Each may hold the first line of a trace, which is a whole tree.
+  /// Each download may hold the first line of a trace, which is a whole tree.
   using download_slots = std::counting_semaphore<4>;
 
   void add(std::string_view method, std::string_view path, handler answer);

@@ -1,4 +1,4 @@
-// server.cpp - who may ask (guard.hpp) what (routes.hpp), and how it is told what went wrong.
+// server.cpp - combines access checks (guard.hpp), handlers (routes.hpp) and error responses.
 #include "explorer/http/server.hpp"
 
 #include <cctype>
@@ -29,7 +29,7 @@ response refusal(int status, const std::string& what, std::optional<std::uint64_
   if (status == 401) res.headers.emplace_back("WWW-Authenticate", "Bearer");
   return res;
 }
-/// Whatever answering throws, as an answer.
+/// Converts exceptions of handlers to responses.
 response answer_or_refusal(const routes& all, const request& asked) {
   try {
     return all.answer(asked);
@@ -60,8 +60,8 @@ struct server::parts : service {
   server_options options;
   registry sources;
   routes all;
-  std::string token;  ///< empty: none is needed
-  listener http;      // destroyed first: its threads use the rest
+  std::string token;  ///< empty if not required
+  listener http;      // destroyed first, since its threads use the other members
 
   parts(const device& dev, const server_options& wishes)
       : options(wishes),
@@ -102,7 +102,7 @@ struct server::parts : service {
   [[nodiscard]] response answer(const request& asked) noexcept override {
     return !token.empty() && brings_token(asked) ? keep_token() : answer_or_refusal(all, asked);
   }
-  /// The page's own requests bring the token as a cookie, so that no address that is copied from it has the token.
+  /// The page's own requests send the token as a cookie, so that URLs copied from it do not contain the token.
   [[nodiscard]] response keep_token() const {
     response answer;
     answer.status = 303;

@@ -1,4 +1,4 @@
-// server.hpp - the explorer's page and its JSON over HTTP (docs/explorer-api.md).
+// server.hpp - serves the explorer's page and its JSON over HTTP (docs/explorer-api.md).
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace espalier::explorer {
 
 struct server_options {
   std::string host = "127.0.0.1";
-  int port = 0;  ///< 0: any that is free
+  int port = 0;  ///< 0 selects a free port
   std::string index = "blink";
   live_limits limits;
   http_limits http;
@@ -21,7 +21,7 @@ struct server_options {
 
 class server {
  public:
-  /// Takes the port; throws `error` if it cannot.
+  /// Binds the port; throws `error` on failure.
   server(const device& dev, const server_options& options);
   ~server();
   server(const server&) = delete;
@@ -29,11 +29,11 @@ class server {
 
   void add_trace(const std::string& title, recorded_trace trace);
   [[nodiscard]] int port() const;
-  /// With the token, if one is needed.
+  /// Includes the token, if one is required.
   [[nodiscard]] std::string url() const;
-  /// What clients have to know; empty if only this machine can reach the server.
+  /// Returns the token that clients need; empty if only this machine can reach the server.
   [[nodiscard]] const std::string& token() const;
-  /// Answers until stop(), which may come from another thread once is_serving().
+  /// Serves until stop(), which may be called from another thread once is_serving().
   void serve();
   [[nodiscard]] bool is_serving() const;
   void stop();

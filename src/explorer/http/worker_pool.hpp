@@ -13,8 +13,8 @@
 
 namespace espalier::explorer {
 
-/// The newest job is the next: if there are more than can be done, the client of an old one has most likely given up.
-/// Jobs must not throw. The destructor waits for those that have begun and drops the others.
+/// Jobs are taken in LIFO order: under overload, the client of an old job has most likely given up. Jobs must not
+/// throw. The destructor waits for running jobs and drops the others.
 class worker_pool {
  public:
   worker_pool(unsigned threads, std::size_t most_waiting);
@@ -22,7 +22,7 @@ class worker_pool {
   worker_pool(const worker_pool&) = delete;
   worker_pool& operator=(const worker_pool&) = delete;
 
-  /// If too many jobs wait then, the oldest of them is dropped: the `name` that it came with.
+  /// If too many jobs are queued, the oldest one is dropped and its `name` returned.
   [[nodiscard]] std::optional<std::uint64_t> enqueue(std::uint64_t name, std::function<void()> work);
 
  private:
