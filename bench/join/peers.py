@@ -12,7 +12,8 @@ import os
 import sys
 import time
 
-folder, grouped, is_sorted, repeat, threads = sys.argv[1], sys.argv[2] == "1", sys.argv[3] == "1", int(sys.argv[4]), sys.argv[5]
+folder, repeat, threads = sys.argv[1], int(sys.argv[4]), sys.argv[5]
+grouped, is_sorted = sys.argv[2] == "1", sys.argv[3] == "1"
 os.environ["POLARS_MAX_THREADS"] = threads
 
 import duckdb  # noqa: E402

@@ -35,16 +35,25 @@ class asof_matcher {
   void one_way(const group_view<Key>& group, const ordered_rows<Key>& left, std::size_t first, std::size_t last) const {
     group_ranker<Bound, Key> ranker(group);
     const bool backward = direction_ == asof_direction::backward;
-    const std::size_t shift = backward ? 1 : 0, size = group.size();
-    Key q[block_rows];
-    std::size_t ranks[block_rows];
+    const std::uint32_t shift = backward ? 1 : 0;
+    const std::size_t size = group.size();
+    const bool is_plain = !tolerance_.is_set() && group.tail.size() == 0;
+    std::uint32_t ranks[block_rows];
     for (std::size_t from = first; from < last; from += block_rows) {
       const std::size_t count = std::min(block_rows, last - from);
-      std::copy_n(left.keys + from, count, q);
+      const Key* q = left.keys + from;
       ranker.rank(q, count, ranks);
+      if (is_plain && left.rows == nullptr && group.main_rows == nullptr) {
+        const auto base = static_cast<std::uint32_t>(group.main.first);
+        for (std::size_t j = 0; j < count; ++j) {
+          const std::uint32_t at = ranks[j] - shift;  // wraps around before the first key
+          out_[from + j] = at < size ? base + at : no_row;
+        }
+        continue;
+      }
       for (std::size_t j = 0; j < count; ++j) {
-        const std::size_t at = ranks[j] - shift;  // wraps around before the first key
-        const bool matches = at < size && tolerance_.allows(q[j], group.key_at(at));
+        const std::uint32_t at = ranks[j] - shift;
+        const bool matches = at < size && (is_plain || tolerance_.allows(q[j], group.key_at(at)));
         out_[row_of(left, from + j)] = matches ? group.row_at(at) : no_row;
       }
     }
@@ -54,19 +63,18 @@ class asof_matcher {
     group_ranker<bound_type::lower, Key> lower(group);
     group_ranker<bound_type::upper, Key> upper(group);
     const std::size_t size = group.size();
-    Key q[block_rows];
-    std::size_t below[block_rows], above[block_rows];
+    std::uint32_t below[block_rows], above[block_rows];
     for (std::size_t from = first; from < last; from += block_rows) {
       const std::size_t count = std::min(block_rows, last - from);
-      std::copy_n(left.keys + from, count, q);
+      const Key* q = left.keys + from;
       upper.rank(q, count, above);
       if (exact_) {
-        std::copy_n(above, block_rows, below);  // the key before the upper rank may equal q, and then it is the nearest
+        std::copy_n(above, count, below);  // the key before the upper rank may equal q, and then it is the nearest
       } else {
         lower.rank(q, count, below);
       }
       for (std::size_t j = 0; j < count; ++j) {
-        std::size_t at = below[j] - 1;
+        std::uint32_t at = below[j] - 1;
         if (above[j] < size &&
             (at >= size || distance_between(group.key_at(above[j]), q[j]) < distance_between(group.key_at(at), q[j]))) {
           at = above[j];

@@ -33,8 +33,8 @@ void rank_ranges(const cpu_backend& backend, const ordered_rows<Key>& left, cons
     group_ranker<LastBound, Key, Query> last_ranker(last_group);
     const std::size_t base = first_group.main.first, size = first_group.size();
     Query first_keys[block_rows], last_keys[block_rows];
-    range_end<Query> first_ends[block_rows], last_ends[block_rows];
-    std::size_t first_ranks[block_rows], last_ranks[block_rows];
+    end_place first_places[block_rows], last_places[block_rows];
+    std::uint32_t first_ranks[block_rows], last_ranks[block_rows];
     bool has_rows[block_rows];
     const auto rank_of = [size](std::size_t rank, end_place place) {
       return place == end_place::at_key ? rank : place == end_place::before_all ? 0 : size;
@@ -42,15 +42,18 @@ void rank_ranges(const cpu_backend& backend, const ordered_rows<Key>& left, cons
     for (std::size_t at = from; at < to; at += block_rows) {
       const std::size_t count = std::min(block_rows, to - at);
       for (std::size_t j = 0; j < count; ++j) {
-        has_rows[j] = ends(at + j, first_ends[j], last_ends[j]);
-        first_keys[j] = first_ends[j].key;
-        last_keys[j] = last_ends[j].key;
+        range_end<Query> first_end, last_end;
+        has_rows[j] = ends(at + j, first_end, last_end);
+        first_keys[j] = first_end.key;
+        last_keys[j] = last_end.key;
+        first_places[j] = first_end.place;
+        last_places[j] = last_end.place;
       }
       first_ranker.rank(first_keys, count, first_ranks);
       last_ranker.rank(last_keys, count, last_ranks);
       for (std::size_t j = 0; j < count; ++j) {
-        const std::size_t first = rank_of(first_ranks[j], first_ends[j].place);
-        const std::size_t last = rank_of(last_ranks[j], last_ends[j].place);
+        const std::size_t first = rank_of(first_ranks[j], first_places[j]);
+        const std::size_t last = rank_of(last_ranks[j], last_places[j]);
         const std::size_t row = left.rows == nullptr ? at + j : left.rows[at + j];
         const bool is_empty = !has_rows[j] || last <= first;
         out[row] = is_empty

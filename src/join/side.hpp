@@ -97,14 +97,15 @@ template <class Key>
     if (!side.by.empty()) {
       const std::uint32_t* codes = side.by.data();
       const std::uint32_t groups = side.groups;
-      std::uint32_t most = 0;  // of code + 1, which is 0 for no_group
-      bool none = false;
-      for (std::size_t i = first; i < last; ++i) {
-        most = std::max(most, codes[i] + 1);
-        none |= codes[i] == no_group;
+      // A signed comparison, because SSE2 has no unsigned one.
+      const auto signed_order = [](std::uint32_t x) { return static_cast<std::int32_t>(x ^ 0x80000000u); };
+      const std::int32_t limit = signed_order(groups - 1);
+      std::int32_t beyond = 0;
+      for (std::size_t i = first; i < last; ++i) beyond |= signed_order(codes[i]) > limit || groups == 0 ? 1 : 0;
+      for (std::size_t i = first; i < last && beyond != 0; ++i) {
+        found_invalid |= codes[i] == no_group;
+        found_bad |= codes[i] != no_group && codes[i] >= groups;
       }
-      found_bad = most > groups;
-      found_invalid = none;
     }
     if constexpr (std::is_floating_point_v<Key>) {
       bool nan = false;
@@ -371,13 +372,13 @@ class group_ranker {
  public:
   explicit group_ranker(const group_view<Key>& group)
       : main_(group.main), tail_(group.tail), first_(group.main.first), has_tail_(group.tail.size() != 0) {}
-  void rank(Query* q, std::size_t count, std::size_t* ranks) {
+  void rank(const Query* q, std::size_t count, std::uint32_t* ranks) {
     main_.rank(q, count, ranks);
-    for (std::size_t j = 0; j < block_rows; ++j) ranks[j] -= first_;
+    for (std::size_t j = 0; j < count; ++j) ranks[j] -= static_cast<std::uint32_t>(first_);
     if (!has_tail_) return;
-    std::size_t more[block_rows];
+    std::uint32_t more[block_rows];
     tail_.rank(q, count, more);
-    for (std::size_t j = 0; j < block_rows; ++j) ranks[j] += more[j];
+    for (std::size_t j = 0; j < count; ++j) ranks[j] += more[j];
   }
 
  private:

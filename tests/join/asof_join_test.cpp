@@ -133,6 +133,40 @@ TYPED_TEST(AsofJoin, PartsOfSeveralThreadsGiveTheRowsOfOneThread) {
   }
 }
 
+// The pass over groups reads ahead of its rows, except where a side ends: each side starts and ends before the other.
+TEST(AsofJoinParts, SidesThatStartOrEndEarly) {
+  std::mt19937_64 random(13);
+  constexpr std::size_t rows = 30'000;
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    side_data<std::int64_t> side{.groups = 40};
+    for (std::size_t i = 0; i < rows; ++i) {
+      side.keys.push_back(low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1)));
+      side.codes.push_back(static_cast<std::uint32_t>(random() % 100 == 0 ? random() % 40 : random() % 3));
+    }
+    std::sort(side.keys.begin(), side.keys.end());
+    return side;
+  };
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {
+      {0, 100'000}, {0, 50'000}, {50'000, 100'000}, {200'000, 300'000}, {7, 7}};
+  for (const auto& [left_low, left_high] : ranges) {
+    for (const auto& [right_low, right_high] : ranges) {
+      const auto left = between(left_low, left_high), right = between(right_low, right_high);
+      const prepared_side prepared = prepared_side::build(right.side(), cpu_with(1));  // another algorithm
+      for (const asof_direction direction : directions) {
+        for (const bool exact : {true, false}) {
+          const asof_options options{.direction = direction, .allow_exact_matches = exact};
+          std::vector<row_number> one(rows), two(rows), expected(rows);
+          asof_join(left.side(), right.side(), one, options, cpu_with(1));
+          asof_join(left.side(), right.side(), two, options, cpu_with(2));
+          prepared.asof_join(left.side(), expected, options);
+          ASSERT_TRUE(one == expected) << left_low << " " << right_low << " " << static_cast<int>(direction);
+          ASSERT_TRUE(two == expected) << left_low << " " << right_low << " " << static_cast<int>(direction);
+        }
+      }
+    }
+  }
+}
+
 TEST(AsofJoinOrder, DeclaredOrderGivesTheSameRows) {
   std::mt19937_64 random(3);
   const auto left = random_side<std::int64_t>(random, {.rows = 500, .groups = 5});

@@ -2,17 +2,18 @@
 //
 //   std::vector<espalier::row_number> rows(trades.size());
 //   espalier::asof_join({.on = trade_times}, {.on = quote_times}, rows);
-//   espalier::gather_column(quote_prices, rows, prices, validity);
+//   espalier::gather_column(quote_prices, rows, std::span(prices), validity);
 //
 // Bytes that are moved, with 8-byte keys, n left and m right rows:
-//   both sides sorted, no groups   8 n + at most 8 m read, 4 n written; no scratch memory. Left rows are searched in
-//                                  blocks of 16 with a window of the right side that starts at the previous block, so
-//                                  that of a much larger right side only O(n log(m / n)) keys are read.
-//   both sides sorted, groups      12 (n + m) read, 4 n written, and 4 bytes per group and thread: one pass that keeps
-//                                  the last row of each group. Each thread has a part of the time and its own table;
+//   both sides sorted, no groups   8 n + at most 8 m read, 4 n written; no scratch memory. Blocks of 512 left rows are
+//                                  merged with a window of the right side that starts at the previous block; of a
+//                                  right side that is more than 16 times larger only O(n log(m / n)) keys are read.
+//   both sides sorted, groups      12 (n + m) read, 4 n written, and 4 bytes per group and part: one pass that keeps
+//                                  the last row of each group. Each part of the time has its own table;
 //                                  left rows whose group was not seen in their part get their row from earlier tables.
 //   otherwise                      a side that is not in order is sorted once (radix sort of key and row number, then
 //                                  a stable partition by group): 24 n or 24 m bytes of scratch memory.
+// One more pass, which finds the order, reads 8 (n + m) bytes unless the caller declares the order.
 #pragma once
 
 #include <optional>
