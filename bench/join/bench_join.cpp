@@ -5,21 +5,22 @@
 //
 // Trades (left) and quotes (right) have timestamps in nanoseconds with bursts and ties; symbols by a zipf distribution.
 // FOLDER gets the columns for the peers, which run as a child process. A time is the median of REPEAT runs (7), with
-// two threads. Answers of Espalier are allocated within the time. With groups the time includes the group codes of
-// both sides (of the left side, for a prepared right side). Checksums must agree: of the gathered values, and for
-// DuckDB, which takes any row of equal timestamps, of the matched timestamps.
+// two threads; CPU time is that of all threads, and of use where other programs run on the machine. Answers of Espalier
+// are allocated within the time. With groups the time includes the group codes of both sides (of the left side, for a
+// prepared right side). Checksums must agree: of the gathered values, and for DuckDB, which takes any row of equal
+// timestamps, of the matched timestamps.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <numeric>
+#include <optional>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -99,16 +100,37 @@ void write_column(const std::string& path, const std::vector<T>& column) {
   file.write(reinterpret_cast<const char*>(column.data()), static_cast<std::streamsize>(column.size() * sizeof(T)));
 }
 
-double median_ms(int repeat, const std::function<void()>& run) {
-  std::vector<double> times;
-  for (int i = 0; i < repeat; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    run();
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+/// Wall time, and CPU time of all threads, which other programs on the machine disturb less.
+class stopwatch {
+ public:
+  void run(int repeat, const std::function<void()>& work) {
+    for (int i = 0; i < repeat; ++i) {
+      const double start = now(CLOCK_MONOTONIC), cpu_start = now(CLOCK_PROCESS_CPUTIME_ID);
+      work();
+      wall_.push_back(now(CLOCK_MONOTONIC) - start);
+      cpu_.push_back(now(CLOCK_PROCESS_CPUTIME_ID) - cpu_start);
+    }
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
+  [[nodiscard]] double wall_ms() const { return median(wall_); }
+  [[nodiscard]] double cpu_ms() const { return median(cpu_); }
+
+ private:
+  static double now(clockid_t clock) {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+  }
+  static double median(std::vector<double> times) {
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+  }
+  std::vector<double> wall_, cpu_;
+};
+
+struct figure {
+  std::string name;
+  double wall_ms, cpu_ms;
+};
 
 struct whole_answer {
   buffer<row_number> rows;
@@ -142,62 +164,39 @@ struct scenario {
   bool is_sorted;
 };
 
-void measure(const scenario& job, const std::string& python, const std::string& script, const std::string& folder,
-             int repeat) {
-  const device dev = device::cpu(2);
-  const bool grouped = !job.left.sym.empty();
+/// The answer without preparation.
+void answer_once(const scenario& job, const device& dev, whole_answer& answer) {
   const std::size_t n = job.left.ts.size(), m = job.right.ts.size();
-  std::vector<std::pair<std::string, double>> times;
-  std::vector<double> checksums;
-  double key_checksum = 0;
-  bool agree = true;
-
-  const double once = median_ms(repeat, [&] {
-    whole_answer answer(dev, n);
-    join_side left{.on = job.left.ts}, right{.on = job.right.ts};
-    const buffer<std::uint32_t> left_codes(dev, grouped ? n : 0), right_codes(dev, grouped ? m : 0);
-    if (grouped) {
-      group_encoder encoder(dev);
-      encoder.encode({{job.right.sym}}, right_codes.span());
-      encoder.lookup({{job.left.sym}}, left_codes.span());
-      left.by = left_codes.span();
-      right.by = right_codes.span();
-      left.groups = right.groups = encoder.groups();
-    }
-    asof_join(left, right, answer.rows.span(), {}, dev);
-    answer.gather(job.right, dev);
-    if (!checksums.empty()) return;
-    checksums.push_back(answer.checksum());
-    key_checksum = answer.key_checksum(job.right);
-  });
-  times.emplace_back("espalier", once);
-
-  group_encoder encoder(dev);
-  const buffer<std::uint32_t> codes(dev, grouped ? m : 0);
-  join_side right{.on = job.right.ts};
+  join_side left{.on = job.left.ts}, right{.on = job.right.ts};
+  const bool grouped = !job.left.sym.empty();
+  const buffer<std::uint32_t> left_codes(dev, grouped ? n : 0), right_codes(dev, grouped ? m : 0);
   if (grouped) {
-    encoder.encode({{job.right.sym}}, codes.span());
-    right.by = codes.span();
-    right.groups = encoder.groups();
+    group_encoder encoder(dev);
+    encoder.encode({{job.right.sym}}, right_codes.span());
+    encoder.lookup({{job.left.sym}}, left_codes.span());
+    left.by = left_codes.span();
+    right.by = right_codes.span();
+    left.groups = right.groups = encoder.groups();
   }
-  const auto start = std::chrono::steady_clock::now();
-  const prepared_side prepared = prepared_side::build(right, dev);
-  times.emplace_back("prepare",
-                     std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  times.emplace_back("prepared", median_ms(repeat, [&] {
-                       whole_answer answer(dev, n);
-                       join_side left{.on = job.left.ts};
-                       const buffer<std::uint32_t> left_codes(dev, grouped ? n : 0);
-                       if (grouped) {
-                         encoder.lookup({{job.left.sym}}, left_codes.span());
-                         left.by = left_codes.span();
-                         left.groups = encoder.groups();
-                       }
-                       prepared.asof_join(left, answer.rows.span());
-                       answer.gather(job.right, dev);
-                       if (checksums.size() == 1) checksums.push_back(answer.checksum());
-                     }));
+  asof_join(left, right, answer.rows.span(), {}, dev);
+  answer.gather(job.right, dev);
+}
 
+/// The answer from a prepared side and the encoder of its groups.
+void answer_prepared(const scenario& job, const device& dev, const prepared_side& right, const group_encoder& encoder,
+                     whole_answer& answer) {
+  join_side left{.on = job.left.ts};
+  const buffer<std::uint32_t> codes(dev, job.left.sym.size());
+  if (!job.left.sym.empty()) {
+    encoder.lookup({{job.left.sym}}, codes.span());
+    left.by = codes.span();
+    left.groups = encoder.groups();
+  }
+  right.asof_join(left, answer.rows.span());
+  answer.gather(job.right, dev);
+}
+
+void write_tables(const scenario& job, const std::string& folder) {
   for (const auto& [side, t] : {std::pair("left", &job.left), std::pair("right", &job.right)}) {
     const std::string start_of_path = folder + "/" + side + "_";
     write_column(start_of_path + "ts", t->ts);
@@ -205,9 +204,11 @@ void measure(const scenario& job, const std::string& python, const std::string& 
     write_column(start_of_path + "bid", t->bid);
     write_column(start_of_path + "size", t->size);
   }
-  const std::string command = "'" + python + "' '" + script + "' '" + folder + "' " + (grouped ? "1 " : "0 ") +
-                              (job.is_sorted ? "1 " : "0 ") + std::to_string(repeat) + " 2";
-  double best = 0;
+}
+
+/// Figures of the peers. Sets `agree` to false unless all three have answered, with the expected checksums.
+std::vector<figure> run_peers(const std::string& command, double checksum, double key_checksum, bool& agree) {
+  std::vector<figure> peers;
   if (FILE* child = popen(command.c_str(), "r")) {
     char line[1024];
     while (std::fgets(line, sizeof(line), child) != nullptr) {
@@ -216,22 +217,70 @@ void measure(const scenario& job, const std::string& python, const std::string& 
         return std::strtod(text.c_str() + text.find(key) + std::strlen(key), nullptr);
       };
       const std::size_t name = text.find("\"peer\": \"") + 9;
-      times.emplace_back(text.substr(name, text.find('"', name) - name), number("\"ms\": "));
-      checksums.push_back(number("\"checksum\": "));
-      agree &= checksums.back() == (times.back().first == "duckdb" ? key_checksum : checksums[0]);
-      best = best == 0 ? times.back().second : std::min(best, times.back().second);
+      peers.push_back({text.substr(name, text.find('"', name) - name), number("\"ms\": "), number("\"cpu_ms\": ")});
+      agree &= number("\"checksum\": ") == (peers.back().name == "duckdb" ? key_checksum : checksum);
     }
     pclose(child);
   }
-  std::cout << job.name << ":";
-  for (const auto& [name, ms] : times) std::printf(" %s %.1f", name.c_str(), ms), std::fflush(stdout);
-  std::printf(" | best peer / once %.2f, best peer / prepared %.2f, prepared side %.1f MB, checksums %s\n", best / once,
-              best / times[2].second, static_cast<double>(prepared.bytes()) / 1e6,
-              agree && checksums[1] == checksums[0] && times.size() == 6 ? "agree" : "DIFFER");
+  agree &= peers.size() == 3;
+  return peers;
+}
+
+void measure(const scenario& job, const std::string& python, const std::string& script, const std::string& folder,
+             int repeat) {
+  const device dev = device::cpu(2);
+  const bool grouped = !job.left.sym.empty();
+  const std::size_t n = job.left.ts.size();
+  group_encoder encoder(dev);
+  const buffer<std::uint32_t> codes(dev, job.right.sym.size());
+  join_side right{.on = job.right.ts};
+  if (grouped) {
+    encoder.encode({{job.right.sym}}, codes.span());
+    right.by = codes.span();
+    right.groups = encoder.groups();
+  }
+  stopwatch once, prepare, prepared;
+  std::optional<prepared_side> side;
+  prepare.run(1, [&] { side.emplace(prepared_side::build(right, dev)); });
+
+  whole_answer first(dev, n), second(dev, n);
+  answer_once(job, dev, first);
+  answer_prepared(job, dev, *side, encoder, second);
+  bool agree = first.checksum() == second.checksum();
+  // Before and after the peers: the load of the machine may change.
+  const auto run_ours = [&] {
+    once.run((repeat + 1) / 2, [&] {
+      whole_answer answer(dev, n);
+      answer_once(job, dev, answer);
+    });
+    prepared.run((repeat + 1) / 2, [&] {
+      whole_answer answer(dev, n);
+      answer_prepared(job, dev, *side, encoder, answer);
+    });
+  };
+  run_ours();
+  write_tables(job, folder);
+  const std::vector<figure> peers =
+      run_peers("'" + python + "' '" + script + "' '" + folder + "' " + (grouped ? "1 " : "0 ") +
+                    (job.is_sorted ? "1 " : "0 ") + std::to_string(repeat) + " 2",
+                first.checksum(), first.key_checksum(job.right), agree);
+  run_ours();
+
+  std::printf("%s, checksums %s, prepared side %.1f MB\n", job.name.c_str(), agree ? "agree" : "DIFFER",
+              static_cast<double>(side->bytes()) / 1e6);
+  std::vector<figure> all{{"espalier", once.wall_ms(), once.cpu_ms()},
+                          {"prepared", prepared.wall_ms(), prepared.cpu_ms()},
+                          {"(prepare)", prepare.wall_ms(), prepare.cpu_ms()}};
+  all.insert(all.end(), peers.begin(), peers.end());
+  for (const figure& f : all) {
+    std::printf("  %-10s wall %8.1f ms (espalier x %6.2f, prepared x %6.2f)  cpu %8.1f ms (x %6.2f, x %6.2f)\n",
+                f.name.c_str(), f.wall_ms, f.wall_ms / once.wall_ms(), f.wall_ms / prepared.wall_ms(), f.cpu_ms,
+                f.cpu_ms / once.cpu_ms(), f.cpu_ms / prepared.cpu_ms());
+  }
   std::fflush(stdout);
 }
 
-/// Two ranks and prefix sums, 1,000 rows per window: without a peer, because none of them finishes in a minute.
+/// count, sum, min, max and avg of 1,000 rows per window. No peer is measured.
 void measure_windows(int repeat) {
   const device dev = device::cpu(2);
   const std::size_t n = std::size_t{1} << 20, m = std::size_t{1} << 22;
@@ -240,7 +289,8 @@ void measure_windows(int repeat) {
   const std::int64_t length = span / static_cast<std::int64_t>(m) * 1'000;
   const column_view column(right.size);
   double rows = 0;
-  const double ms = median_ms(repeat, [&] {
+  stopwatch watch;
+  watch.run(repeat, [&] {
     const buffer<std::uint64_t> counts(dev, n);
     const buffer<std::int64_t> sums(dev, n), least(dev, n), most(dev, n);
     const buffer<double> averages(dev, n);
@@ -253,8 +303,8 @@ void measure_windows(int repeat) {
     window_join({.on = left.ts}, {.on = right.ts}, {&column, 1}, {.preceding = length, .following = 0}, outputs, dev);
     rows = static_cast<double>(std::accumulate(counts.span().begin(), counts.span().end(), std::uint64_t{0}));
   });
-  std::printf("window 2^20 x 2^22, %.0f rows per window: espalier, prepared within the time, %.1f ms\n",
-              rows / static_cast<double>(n), ms);
+  std::printf("window 2^20 x 2^22, %.0f rows per window, prepared within the time: wall %.1f ms, cpu %.1f ms\n",
+              rows / static_cast<double>(n), watch.wall_ms(), watch.cpu_ms());
 }
 
 }  // namespace
