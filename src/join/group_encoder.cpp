@@ -56,11 +56,11 @@ by_column by_column::strings(std::span<const std::int64_t> offsets, const void* 
   return column;
 }
 
-namespace {
+namespace join_detail {
 
 using columns_in = std::span<const by_column>;
 
-[[nodiscard]] std::uint64_t mix_bits(std::uint64_t x) {  // a bijection: different words have different hashes
+[[nodiscard]] inline std::uint64_t mix_bits(std::uint64_t x) {  // a bijection: different words have different hashes
   x ^= x >> 32;
   x *= 0xd6e8feb86659fd93u;
   x ^= x >> 32;
@@ -68,7 +68,7 @@ using columns_in = std::span<const by_column>;
   return x ^ (x >> 32);
 }
 
-[[nodiscard]] std::uint64_t hash_bytes(const char* data, std::size_t n) {
+[[nodiscard]] inline std::uint64_t hash_bytes(const char* data, std::size_t n) {
   std::uint64_t hash = n * 0x9e3779b97f4a7c15u;
   for (; n >= 8; data += 8, n -= 8) {
     std::uint64_t word;
@@ -80,12 +80,12 @@ using columns_in = std::span<const by_column>;
   return mix_bits(hash ^ rest);
 }
 
-[[nodiscard]] bool is_valid_row(columns_in columns, std::size_t i) {
+[[nodiscard]] inline bool is_valid_row(columns_in columns, std::size_t i) {
   return std::all_of(columns.begin(), columns.end(), [i](const by_column& c) { return c.validity()[i]; });
 }
 
 /// A float's bits with one NaN and one zero.
-[[nodiscard]] std::uint64_t canonical_bits(by_column::type type, std::uint64_t raw) {
+[[nodiscard]] inline std::uint64_t canonical_bits(by_column::type type, std::uint64_t raw) {
   if (type == by_column::type::f32) {
     const float x = std::bit_cast<float>(static_cast<std::uint32_t>(raw));
     return std::bit_cast<std::uint32_t>(x != x ? std::numeric_limits<float>::quiet_NaN() : x == 0 ? 0.0f : x);
@@ -131,7 +131,7 @@ class word_reader {
 };
 
 /// Slot numbers of an open-addressing table with linear probing.
-[[nodiscard]] std::size_t table_capacity(std::size_t groups) {
+[[nodiscard]] inline std::size_t table_capacity(std::size_t groups) {
   return std::bit_ceil(std::max<std::size_t>(64, 4 * groups));
 }
 
@@ -250,7 +250,7 @@ class bytes_dictionary {
 };
 
 /// Appends the columns of a row to `key`.
-void serialize(columns_in columns, std::size_t i, std::string& key) {
+inline void serialize(columns_in columns, std::size_t i, std::string& key) {
   key.clear();
   for (const by_column& column : columns) {
     const auto* data = static_cast<const char*>(column.data());
@@ -281,7 +281,9 @@ void serialize(columns_in columns, std::size_t i, std::string& key) {
 
 constexpr std::size_t encode_piece = std::size_t{1} << 14;
 
-}  // namespace
+}  // namespace join_detail
+
+using namespace join_detail;
 
 class group_encoder::dictionary {
  public:

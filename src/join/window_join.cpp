@@ -8,7 +8,7 @@ namespace espalier {
 
 using namespace join_detail;
 
-namespace {
+namespace join_detail {
 
 struct value_column {
   scalar_kind kind = scalar_kind::opaque;
@@ -18,7 +18,7 @@ struct value_column {
   std::size_t bytes() const { return counts.bytes() + sums.bytes() + best.bytes(); }
 };
 
-}  // namespace
+}  // namespace join_detail
 
 class window_index::implementation {
  public:

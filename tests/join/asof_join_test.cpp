@@ -36,8 +36,8 @@ void expect_asof(const side_data<Key>& left, const side_data<Key>& right, const 
 
 template <class Key>
 class AsofJoin : public ::testing::Test {};
-using key_types = ::testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>;
-TYPED_TEST_SUITE(AsofJoin, key_types);
+using asof_key_types = ::testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(AsofJoin, asof_key_types);
 
 TYPED_TEST(AsofJoin, EveryCombinationGivesTheRowsOfTheDefinition) {
   using Key = TypeParam;

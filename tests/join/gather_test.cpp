@@ -24,8 +24,8 @@ T make_value(std::uint64_t x) {
 
 template <class T>
 class Gather : public ::testing::Test {};
-using widths = ::testing::Types<std::uint8_t, std::uint16_t, float, double, sixteen>;
-TYPED_TEST_SUITE(Gather, widths);
+using gather_widths = ::testing::Types<std::uint8_t, std::uint16_t, float, double, sixteen>;
+TYPED_TEST_SUITE(Gather, gather_widths);
 
 TYPED_TEST(Gather, ValuesAndBitsAreThoseOfTheRows) {
   std::mt19937_64 random(sizeof(TypeParam));

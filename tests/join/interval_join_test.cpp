@@ -61,8 +61,8 @@ std::vector<std::vector<row_number>> lists_of(const join_pairs& pairs) {
 
 template <class Key>
 class IntervalJoin : public ::testing::Test {};
-using key_types = ::testing::Types<std::int32_t, std::uint64_t, std::int64_t, float, double>;
-TYPED_TEST_SUITE(IntervalJoin, key_types);
+using interval_key_types = ::testing::Types<std::int32_t, std::uint64_t, std::int64_t, float, double>;
+TYPED_TEST_SUITE(IntervalJoin, interval_key_types);
 
 TYPED_TEST(IntervalJoin, PointsInSpans) {
   using Key = TypeParam;
