@@ -1,0 +1,64 @@
+// asof_join.cpp - see asof_join.hpp: which algorithm joins which sides.
+#include "espalier/join/asof_join.hpp"
+
+#include "join/asof_last_seen.hpp"
+#include "join/asof_runs.hpp"
+
+namespace espalier {
+
+namespace {
+
+using namespace join_detail;
+
+template <class Key>
+void asof_of_type(const join_side& left_side, const join_side& right_side, std::span<row_number> rows,
+                  const asof_options& options, const device& dev) {
+  constexpr const char* call = "asof_join()";
+  const cpu_backend backend(dev);
+  const tolerance_of<Key> tolerance(options.tolerance);
+  const auto left = clean_side<Key>(call, "left", backend, dev, left_side);
+  const auto right = clean_side<Key>(call, "right", backend, dev, right_side);
+  fill_unmatched(backend, left, rows);
+  if (left.codes != nullptr && left.is_sorted && right.is_sorted) {
+    asof_by_last_seen(backend, dev, left, right, right_side.groups, options, tolerance, rows);
+    return;
+  }
+  const auto right_ordered = order_rows(backend, dev, right, right_side.groups, true);
+  const auto left_ordered = order_rows(backend, dev, left, left_side.groups, false);
+  std::vector<std::size_t> begin;  // of each group, to find it in O(1)
+  if (right.codes != nullptr) {
+    begin.assign(std::size_t{right_side.groups} + 1, 0);
+    for (const group_run& run : right_ordered.runs) begin[run.group + 1] = run.last - run.first;
+    for (std::size_t g = 0; g < right_side.groups; ++g) begin[g + 1] += begin[g];
+  }
+  const auto group_of = [&](std::uint32_t g) {
+    group_view<Key> view;
+    view.main = {right_ordered.keys, right.codes == nullptr ? 0 : begin[g],
+                 right.codes == nullptr ? right_ordered.n : begin[g + 1], nullptr};
+    view.main_rows = right_ordered.rows;
+    return view;
+  };
+  asof_over_runs(backend, left_ordered, group_of, options, tolerance, rows.data());
+}
+
+}  // namespace
+
+void asof_join(const join_side& left, const join_side& right, std::span<row_number> rows, const asof_options& options,
+               const device& dev, const stream& s) {
+  constexpr const char* call = "asof_join()";
+  require_cpu(call, dev);
+  require_side(call, "left", left);
+  require_side(call, "right", right);
+  require_rows(call, "the output for row numbers", left.on.size, rows.size());
+  require_same_groups(call, left, right.on.kind, right.groups, right.on.size == 0);
+  dev.run_now(dev.resolve(s), [&] {
+    if (right.on.size == 0) {
+      std::fill(rows.begin(), rows.end(), no_row);
+    } else if (left.on.size != 0) {
+      with_key_type(left.on.kind, call,
+                    [&](auto key) { asof_of_type<decltype(key)>(left, right, rows, options, dev); });
+    }
+  });
+}
+
+}  // namespace espalier

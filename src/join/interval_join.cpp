@@ -1,0 +1,372 @@
+// interval_join.cpp - see interval_join.hpp.
+//
+// Invariants of typed_spans, over the right spans that can match (positions):
+//   1. by_lower_ and by_upper_ have the same rows in the same groups, so a group has the same positions in both.
+//   2. uppers_[0] has the upper end of each position of by_lower_; uppers_[k] the maximum of each 16 of uppers_[k - 1].
+#include "espalier/join/interval_join.hpp"
+
+#include "join/ranges.hpp"
+#include "join/values.hpp"
+
+namespace espalier {
+
+namespace {
+
+using namespace join_detail;
+
+constexpr std::size_t fan_out = 16;
+
+void require_spans(const char* call, const char* name, const span_side& spans) {
+  require_rows(call, "the column of upper ends", spans.lower.size, spans.upper.size);
+  if (spans.lower.kind != spans.upper.kind) {
+    throw error(std::string(call) + ": lower and upper ends have different types; convert one of the columns.");
+  }
+  require_side(call, name, {.on = spans.lower, .by = spans.by, .groups = spans.groups});
+  if (spans.upper.size != 0 && spans.upper.data == nullptr) {
+    throw error(std::string(call) + ": the " + name + " side has no upper ends; pass the column.");
+  }
+}
+
+/// Whether a span has a point. The lower end is neither NULL nor NaN.
+template <class Key>
+bool is_valid_span(const span_side& spans, std::size_t row) {
+  const Key lower = static_cast<const Key*>(spans.lower.data)[row],
+            upper = static_cast<const Key*>(spans.upper.data)[row];
+  if (!spans.upper.validity[row]) return false;
+  return lower < upper || (lower == upper && spans.includes_lower && spans.includes_upper);
+}
+
+/// Ranges of positions for all left spans: from the rank of their lower end in one side to that of their upper end in
+/// another one.
+template <class Key>
+buffer<position_range> span_ranges(const char* call, const span_side& spans, const typed_prepared_rows<Key>& first_side,
+                                   bound_type first_bound, const typed_prepared_rows<Key>& last_side,
+                                   bound_type last_bound) {
+  const device& dev = first_side.get_device();
+  const cpu_backend backend(dev);
+  const auto left =
+      clean_side<Key>(call, "left", backend, dev, {.on = spans.lower, .by = spans.by, .groups = spans.groups});
+  const auto ordered = order_rows(backend, dev, left, spans.groups, false);
+  auto ranges = empty_ranges(backend, dev, spans.lower.size, left.is_complete);
+  const auto* uppers = static_cast<const Key*>(spans.upper.data);
+  const auto ends = [&](std::size_t i, range_end<Key>& first, range_end<Key>& last) {
+    const std::size_t row = ordered.rows == nullptr ? i : ordered.rows[i];
+    const bool is_valid = is_valid_span<Key>(spans, row);
+    first = {ordered.keys[i], end_place::at_key};
+    last = {is_valid ? uppers[row] : ordered.keys[i], end_place::at_key};
+    return is_valid;
+  };
+  rank_ranges<Key, Key>(backend, ordered, first_side, first_bound, last_side, last_bound, ends, ranges.data());
+  return ranges;
+}
+
+template <class Key>
+buffer<position_range> point_ranges(const char* call, const span_side& spans, const prepared_rows& points) {
+  const auto& side = static_cast<const typed_prepared_rows<Key>&>(points);
+  return span_ranges(call, spans, side, spans.includes_lower ? bound_type::lower : bound_type::upper, side,
+                     spans.includes_upper ? bound_type::upper : bound_type::lower);
+}
+
+/// Calls body(ranges) with the ranges of points, in the order of the stream.
+template <class Body>
+void with_point_ranges(const char* call, const span_side& spans, const prepared_rows& points, const stream& s,
+                       const Body& body) {
+  require_spans(call, "span", spans);
+  require_compact(call, points);
+  require_same_groups(call, {.on = spans.lower, .by = spans.by, .groups = spans.groups}, points.kind(), points.groups(),
+                      points.size() == 0);
+  const device& dev = points.get_device();
+  dev.run_now(dev.resolve(s), [&] {
+    if (points.size() == 0 || spans.lower.size == 0) {
+      body(empty_ranges(cpu_backend(dev), dev, spans.lower.size, false));
+    } else {
+      with_key_type(points.kind(), call, [&](auto key) { body(point_ranges<decltype(key)>(call, spans, points)); });
+    }
+  });
+}
+
+void write_counts(const cpu_backend& backend, std::span<const position_range> ranges, std::uint64_t* counts) {
+  backend.for_each(
+      ranges.size(), [&](std::size_t i) { counts[i] = ranges[i].last - ranges[i].first; }, piece_rows);
+}
+
+/// Offsets of pairs from the lengths of ranges, and room for the pairs.
+join_pairs room_for_pairs(const cpu_backend& backend, const device& dev, std::span<const position_range> ranges) {
+  join_pairs pairs;
+  pairs.offsets = buffer<std::uint64_t>(dev, ranges.size() + 1);
+  std::uint64_t* offsets = pairs.offsets.data();
+  write_counts(backend, ranges, offsets);
+  offsets[ranges.size()] = 0;
+  backend.exclusive_scan(offsets, offsets, ranges.size() + 1);
+  pairs.rows = buffer<row_number>(dev, offsets[ranges.size()]);
+  return pairs;
+}
+
+}  // namespace
+
+void count_points_in_spans(const span_side& spans, const prepared_side& points, std::span<std::uint64_t> counts,
+                           const stream& s) {
+  constexpr const char* call = "count_points_in_spans()";
+  require_rows(call, "the output for counts", spans.lower.size, counts.size());
+  with_point_ranges(call, spans, points.implementation(), s, [&](const buffer<position_range>& ranges) {
+    write_counts(cpu_backend(points.implementation().get_device()), ranges.span(), counts.data());
+  });
+}
+
+join_pairs points_in_spans(const span_side& spans, const prepared_side& points, const stream& s) {
+  const prepared_rows& side = points.implementation();
+  join_pairs pairs;
+  with_point_ranges("points_in_spans()", spans, side, s, [&](const buffer<position_range>& ranges) {
+    const cpu_backend backend(side.get_device());
+    pairs = room_for_pairs(backend, side.get_device(), ranges.span());
+    with_key_type(side.kind(), "points_in_spans()", [&](auto key) {
+      const auto& typed = static_cast<const typed_prepared_rows<decltype(key)>&>(side);
+      backend.for_each(
+          ranges.size(),
+          [&](std::size_t i) {
+            row_number* to = pairs.rows.data() + pairs.offsets.data()[i];
+            const position_range range = ranges.data()[i];
+            for (std::size_t p = range.first; p < range.last; ++p) *to++ = typed.main_row(p);
+          },
+          256);
+    });
+  });
+  return pairs;
+}
+
+void span_window_join(const span_side& spans, const window_index& points, std::span<const window_output> outputs,
+                      const stream& s) {
+  constexpr const char* call = "span_window_join()";
+  check_outputs(call, points, spans.lower.size, outputs);
+  with_point_ranges(call, spans, side_of(points), s, [&](const buffer<position_range>& ranges) {
+    aggregate_ranges(call, points, ranges.span(), outputs);
+  });
+}
+
+namespace join_detail {
+
+class prepared_span_rows {
+ public:
+  virtual ~prepared_span_rows() = default;
+  virtual void count(const span_side& left, std::uint64_t* counts) const = 0;
+  virtual void sum(const span_side& left, int128* integers, double* reals) const = 0;
+  [[nodiscard]] virtual join_pairs pairs(const span_side& left) const = 0;
+
+  device dev = device::cpu();
+  scalar_kind kind = scalar_kind::opaque;
+  scalar_kind value_kind = scalar_kind::opaque;  // opaque: no values
+  std::size_t size = 0;
+  std::uint32_t groups = 0;
+};
+
+namespace {
+
+template <class Key>
+class typed_spans final : public prepared_span_rows {
+ public:
+  typed_spans(const char* call, const span_side& spans, const column_view* values, const device& d)
+      : includes_lower_(spans.includes_lower), includes_upper_(spans.includes_upper) {
+    dev = d;
+    kind = scalar_kind_of<Key>;
+    size = spans.lower.size;
+    groups = spans.groups;
+    const cpu_backend backend(dev);
+    const std::vector<std::uint8_t> valid = valid_spans(backend, spans);
+    const bitmap_view bits{valid.data(), 0};
+    const auto side_by = [&](const column_view& column) {
+      return std::make_unique<typed_prepared_rows<Key>>(
+          call, "right",
+          join_side{.on = {column.kind, column.data, column.size, bits}, .by = spans.by, .groups = spans.groups}, dev,
+          false);
+    };
+    by_lower_ = side_by(spans.lower);
+    by_upper_ = side_by(spans.upper);
+    make_levels(backend, static_cast<const Key*>(spans.upper.data));
+    if (values == nullptr) return;
+    value_kind = values->kind;
+    const std::size_t n = by_lower_->main_size();
+    sums_by_lower_ = prefix_sums(backend, dev, {*values, by_lower_->main_rows(), n});
+    sums_by_upper_ = prefix_sums(backend, dev, {*values, by_upper_->main_rows(), n});
+  }
+
+  void count(const span_side& left, std::uint64_t* counts) const override {
+    const auto found = ranges(left);
+    write_counts(cpu_backend(dev), found.span(), counts);
+  }
+  void sum(const span_side& left, int128* integers, double* reals) const override {
+    const auto found = ranges(left);
+    cpu_backend(dev).for_each(
+        found.size(),
+        [&](std::size_t i) {
+          const position_range range = found.data()[i];
+          if (integers != nullptr) {
+            integers[i] =
+                range.first == range.last ? 0 : sums_by_lower_.integer(range.last, sums_by_upper_, range.first);
+          } else {
+            reals[i] = range.first == range.last ? 0 : sums_by_lower_.real(range.last, sums_by_upper_, range.first);
+          }
+        },
+        piece_rows);
+  }
+  [[nodiscard]] join_pairs pairs(const span_side& left) const override {
+    const auto found = ranges(left);
+    const cpu_backend backend(dev);
+    join_pairs out = room_for_pairs(backend, dev, found.span());
+    const auto* lowers = static_cast<const Key*>(left.lower.data);
+    const bool closed = left.includes_lower && includes_upper_;
+    backend.for_each(
+        found.size(),
+        [&](std::size_t i) {
+          const std::uint64_t* offsets = out.offsets.data();
+          if (offsets[i] == offsets[i + 1]) return;
+          const std::size_t first = left.by.empty() ? 0 : by_lower_->group(left.by[i]).main.first;
+          row_number* to = out.rows.data() + offsets[i];
+          if (closed) {
+            list<bound_type::lower>(first, found.data()[i].last, lowers[i], to);
+          } else {
+            list<bound_type::upper>(first, found.data()[i].last, lowers[i], to);
+          }
+        },
+        64);
+    return out;
+  }
+
+ private:
+  static std::vector<std::uint8_t> valid_spans(const cpu_backend& backend, const span_side& spans) {
+    std::vector<std::uint8_t> valid(spans.lower.size / 8 + 1, 0);
+    backend.for_each(
+        valid.size(),
+        [&](std::size_t b) {
+          for (std::size_t i = 8 * b; i < std::min(spans.lower.size, 8 * b + 8); ++i) {
+            if (spans.lower.validity[i] && is_valid_span<Key>(spans, i)) {
+              valid[b] = static_cast<std::uint8_t>(valid[b] | (1u << (i % 8)));
+            }
+          }
+        },
+        piece_rows / 8);
+    return valid;
+  }
+
+  void make_levels(const cpu_backend& backend, const Key* uppers) {
+    const std::size_t n = by_lower_->main_size();
+    uppers_.emplace_back(dev, n);
+    backend.for_each(
+        n, [&](std::size_t p) { uppers_[0].data()[p] = uppers[by_lower_->main_row(p)]; }, piece_rows);
+    while (uppers_.back().size() > fan_out) {
+      const buffer<Key>& below = uppers_.back();
+      buffer<Key> level(dev, (below.size() + fan_out - 1) / fan_out);
+      backend.for_each(
+          level.size(),
+          [&](std::size_t b) {
+            level.data()[b] =
+                *std::max_element(below.data() + b * fan_out, below.data() + std::min(below.size(), (b + 1) * fan_out));
+          },
+          piece_rows / fan_out);
+      uppers_.push_back(std::move(level));
+    }
+  }
+
+  /// Right spans that start at or before the upper end of a left span, less those that end before its lower end.
+  [[nodiscard]] buffer<position_range> ranges(const span_side& left) const {
+    const bool lower_closed = left.includes_lower && includes_upper_,
+               upper_closed = left.includes_upper && includes_lower_;
+    if (by_lower_->main_size() == 0) return empty_ranges(cpu_backend(dev), dev, left.lower.size, false);
+    return span_ranges(call_, left, *by_upper_, lower_closed ? bound_type::lower : bound_type::upper, *by_lower_,
+                       upper_closed ? bound_type::upper : bound_type::lower);
+  }
+
+  /// Writes the rows of the positions [first, last) whose upper end is not before q.
+  template <bound_type Bound>
+  void list(std::size_t first, std::size_t last, Key q, row_number* to) const {
+    for (std::size_t p = first; p < last;) {
+      std::size_t step = 1;
+      std::size_t level = 0;
+      for (std::size_t at = p; level + 1 < uppers_.size() && at % fan_out == 0; at /= fan_out) ++level;
+      for (; level > 0; --level) {  // the largest block that starts at p and has no end at or after q
+        const std::size_t block = std::size_t{1} << (4 * level);
+        if (is_before<Bound>(uppers_[level].data()[p / block], q)) {
+          step = block;
+          break;
+        }
+      }
+      if (step == 1 && !is_before<Bound>(uppers_[0].data()[p], q)) *to++ = by_lower_->main_row(p);
+      p += step;
+    }
+  }
+  static_assert(fan_out == 16);
+
+  static constexpr const char* call_ = "prepared_spans";
+  bool includes_lower_, includes_upper_;
+  std::unique_ptr<typed_prepared_rows<Key>> by_lower_, by_upper_;
+  std::vector<buffer<Key>> uppers_;
+  prefix_sums sums_by_lower_, sums_by_upper_;
+};
+
+std::unique_ptr<prepared_span_rows> make_spans(const span_side& spans, const column_view* values, const device& dev,
+                                               const stream& s) {
+  constexpr const char* call = "prepared_spans::build()";
+  require_cpu(call, dev);
+  require_spans(call, "right", spans);
+  if (values != nullptr) require_rows(call, "the value column", spans.lower.size, values->size);
+  std::unique_ptr<prepared_span_rows> rows;
+  dev.run_now(dev.resolve(s), [&] {
+    rows = with_key_type(spans.lower.kind, call, [&](auto key) -> std::unique_ptr<prepared_span_rows> {
+      return std::make_unique<typed_spans<decltype(key)>>(call, spans, values, dev);
+    });
+  });
+  return rows;
+}
+
+void check_left_spans(const char* call, const span_side& left, const prepared_span_rows& right, std::size_t outputs) {
+  require_spans(call, "left", left);
+  require_rows(call, "the output", left.lower.size, outputs);
+  require_same_groups(call, {.on = left.lower, .by = left.by, .groups = left.groups}, right.kind, right.groups,
+                      right.size == 0);
+}
+
+}  // namespace
+}  // namespace join_detail
+
+prepared_spans::prepared_spans(std::unique_ptr<join_detail::prepared_span_rows> rows) : rows_(std::move(rows)) {}
+prepared_spans::prepared_spans(prepared_spans&&) noexcept = default;
+prepared_spans& prepared_spans::operator=(prepared_spans&&) noexcept = default;
+prepared_spans::~prepared_spans() = default;
+std::size_t prepared_spans::size() const noexcept { return rows_->size; }
+
+prepared_spans prepared_spans::build(const span_side& spans, const device& dev, const stream& s) {
+  return prepared_spans(join_detail::make_spans(spans, nullptr, dev, s));
+}
+prepared_spans prepared_spans::build(const span_side& spans, const column_view& values, const device& dev,
+                                     const stream& s) {
+  return prepared_spans(join_detail::make_spans(spans, &values, dev, s));
+}
+
+void prepared_spans::count_overlaps(const span_side& left, std::span<std::uint64_t> counts, const stream& s) const {
+  join_detail::check_left_spans("count_overlaps()", left, *rows_, counts.size());
+  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->count(left, counts.data()); });
+}
+
+void prepared_spans::sum_overlaps(const span_side& left, std::span<int128> sums, const stream& s) const {
+  join_detail::check_left_spans("sum_overlaps()", left, *rows_, sums.size());
+  if (rows_->value_kind == scalar_kind::opaque || join_detail::is_float_kind(rows_->value_kind)) {
+    throw error("sum_overlaps(): the spans were built without a column of integers; pass one to build().");
+  }
+  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->sum(left, sums.data(), nullptr); });
+}
+
+void prepared_spans::sum_overlaps(const span_side& left, std::span<double> sums, const stream& s) const {
+  join_detail::check_left_spans("sum_overlaps()", left, *rows_, sums.size());
+  if (!join_detail::is_float_kind(rows_->value_kind)) {
+    throw error("sum_overlaps(): the spans were built without a column of f32 or f64; pass one to build().");
+  }
+  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->sum(left, nullptr, sums.data()); });
+}
+
+join_pairs prepared_spans::overlaps(const span_side& left, const stream& s) const {
+  join_detail::check_left_spans("overlaps()", left, *rows_, left.lower.size);
+  join_pairs pairs;
+  rows_->dev.run_now(rows_->dev.resolve(s), [&] { pairs = rows_->pairs(left); });
+  return pairs;
+}
+
+}  // namespace espalier

@@ -1,0 +1,228 @@
+// asof_join_test.cpp - every combination of direction, exactness, tolerance, groups, NULLs and order against the
+// definition; then what is special: extremes, empty sides, parts of several threads, errors.
+#include "espalier/join/asof_join.hpp"
+
+#include <gtest/gtest.h>
+
+#include "espalier/join/prepared_side.hpp"
+#include "join/join_cases.hpp"
+
+namespace espalier::test {
+namespace {
+
+constexpr asof_direction directions[] = {asof_direction::backward, asof_direction::forward, asof_direction::nearest};
+constexpr shape shapes[] = {shape::sorted, shape::reversed, shape::shuffled, shape::equal, shape::sorted_by_group};
+
+const device& cpu_with(unsigned threads) {
+  static const device one = device::cpu(1), two = device::cpu(2);
+  return threads == 1 ? one : two;
+}
+
+template <class Key>
+void expect_asof(const side_data<Key>& left, const side_data<Key>& right, const asof_options& options,
+                 std::optional<long double> tolerance, const std::string& what) {
+  const std::vector<row_number> expected = oracle_asof(left, right, options, tolerance);
+  for (const unsigned threads : {1u, 2u}) {
+    std::vector<row_number> rows(left.keys.size(), 12345);
+    asof_join(left.side(), right.side(), rows, options, cpu_with(threads));
+    ASSERT_EQ(rows, expected) << what << ", threads " << threads;
+    if (right.keys.empty()) continue;
+    std::fill(rows.begin(), rows.end(), 12345u);
+    const prepared_side prepared = prepared_side::build(right.side(), cpu_with(threads));
+    prepared.asof_join(left.side(), rows, options);
+    ASSERT_EQ(rows, expected) << what << ", prepared, threads " << threads;
+  }
+}
+
+template <class Key>
+class AsofJoin : public ::testing::Test {};
+using asof_key_types = ::testing::Types<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float, double>;
+TYPED_TEST_SUITE(AsofJoin, asof_key_types);
+
+TYPED_TEST(AsofJoin, EveryCombinationGivesTheRowsOfTheDefinition) {
+  using Key = TypeParam;
+  std::mt19937_64 random(7);
+  unsigned cases = 0;
+  for (const asof_direction direction : directions) {
+    for (const bool exact : {true, false}) {
+      for (const int tolerance : {-1, 0, 3}) {
+        for (const std::uint32_t groups : {0u, 1u, 4u}) {
+          for (const bool nulls : {false, true}) {
+            for (const shape order : shapes) {
+              const shape right_order = shapes[random() % 5];
+              const side_shape left{.rows = random() % 60, .groups = groups, .has_nulls = nulls, .order = order};
+              const side_shape right{.rows = random() % 80,
+                                     .groups = groups,
+                                     .used_groups = groups == 4 ? 3u : 0u,  // one group is on the left side only
+                                     .has_nulls = nulls,
+                                     .order = random() % 2 == 0 ? order : right_order};
+              asof_options options{.direction = direction, .allow_exact_matches = exact};
+              std::optional<long double> limit;
+              if (tolerance >= 0) {
+                options.tolerance = tolerance;
+                limit = tolerance;
+              }
+              ++cases;
+              expect_asof(random_side<Key>(random, left), random_side<Key>(random, right), options, limit,
+                          "case " + std::to_string(cases) + " " + name_of(order) + " groups " + std::to_string(groups) +
+                              " nulls " + std::to_string(nulls));
+              if (this->HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cases, 540u);
+}
+
+TYPED_TEST(AsofJoin, ExtremesOfTheTypeHaveExactDistances) {
+  using Key = TypeParam;
+  constexpr Key least = std::numeric_limits<Key>::lowest(), most = std::numeric_limits<Key>::max();
+  const side_data<Key> left{.keys = {least, most}}, low{.keys = {least}}, high{.keys = {most}};
+  expect_asof<Key>(left, low, {.tolerance = 0}, 0.0L, "low");
+  expect_asof<Key>(left, high, {.direction = asof_direction::forward, .tolerance = 0}, 0.0L, "high");
+  expect_asof<Key>(left, low, {.allow_exact_matches = false}, {}, "low, not exact");
+  if constexpr (std::is_integral_v<Key>) {
+    const auto width = static_cast<int128>(most) - static_cast<int128>(least);
+    const auto all = static_cast<std::uint64_t>(width);
+    expect_asof<Key>(left, low, {.tolerance = all}, static_cast<long double>(width), "whole range");
+    expect_asof<Key>(left, low, {.tolerance = all - 1}, static_cast<long double>(width - 1), "one less");
+    expect_asof<Key>(left, low, {.tolerance = std::numeric_limits<std::uint64_t>::max()}, {}, "huge");
+  } else {
+    expect_asof<Key>(left, low, {.tolerance = std::numeric_limits<double>::infinity()}, {}, "infinite");
+  }
+}
+
+// Long enough for several parts of two threads; groups that are rare are pending in most parts.
+TYPED_TEST(AsofJoin, PartsOfSeveralThreadsGiveTheRowsOfOneThread) {
+  using Key = TypeParam;
+  std::mt19937_64 random(11);
+  for (const shape order : {shape::sorted, shape::shuffled}) {
+    for (const std::uint32_t groups : {0u, 300u, 40'000u}) {
+      const int spread = 1'000'000;
+      side_data<Key> left =
+          random_side<Key>(random, {.rows = 70'000, .groups = groups, .order = order, .spread = spread});
+      side_data<Key> right =
+          random_side<Key>(random, {.rows = 150'000, .groups = groups, .order = order, .spread = spread});
+      if (groups == 300) {  // zipf-like: most rows are in few groups
+        for (auto* codes : {&left.codes, &right.codes}) {
+          for (std::uint32_t& code : *codes) code = random() % 10 != 0 ? code % 3 : code;
+        }
+      }
+      for (const asof_direction direction : directions) {
+        for (const bool exact : {true, false}) {
+          const asof_options options{.direction = direction, .allow_exact_matches = exact};
+          std::vector<row_number> one(left.keys.size()), two(one), prepared(one);
+          asof_join(left.side(), right.side(), one, options, cpu_with(1));
+          asof_join(left.side(), right.side(), two, options, cpu_with(2));
+          prepared_side::build(right.side(), cpu_with(2)).asof_join(left.side(), prepared, options);
+          ASSERT_TRUE(one == two) << name_of(order) << " " << groups;
+          ASSERT_TRUE(one == prepared) << name_of(order) << " " << groups;
+          for (std::size_t i = 0; i < 200; ++i) {  // and those are right
+            const std::size_t at = random() % left.keys.size();
+            side_data<Key> row{.keys = {left.keys[at]}, .groups = groups};
+            if (groups != 0) row.codes = {left.codes[at]};
+            if (i < 20) {
+              ASSERT_EQ(oracle_asof(row, right, options, {})[0], one[at]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// The pass over groups reads ahead of its rows, except where a side ends: each side starts and ends before the other.
+TEST(AsofJoinParts, SidesThatStartOrEndEarly) {
+  std::mt19937_64 random(13);
+  constexpr std::size_t rows = 30'000;
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    side_data<std::int64_t> side{.groups = 40};
+    for (std::size_t i = 0; i < rows; ++i) {
+      side.keys.push_back(low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1)));
+      side.codes.push_back(static_cast<std::uint32_t>(random() % 100 == 0 ? random() % 40 : random() % 3));
+    }
+    std::sort(side.keys.begin(), side.keys.end());
+    return side;
+  };
+  const std::pair<std::int64_t, std::int64_t> ranges[] = {
+      {0, 100'000}, {0, 50'000}, {50'000, 100'000}, {200'000, 300'000}, {7, 7}};
+  for (const auto& [left_low, left_high] : ranges) {
+    for (const auto& [right_low, right_high] : ranges) {
+      const auto left = between(left_low, left_high), right = between(right_low, right_high);
+      const prepared_side prepared = prepared_side::build(right.side(), cpu_with(1));  // another algorithm
+      for (const asof_direction direction : directions) {
+        for (const bool exact : {true, false}) {
+          const asof_options options{.direction = direction, .allow_exact_matches = exact};
+          std::vector<row_number> one(rows), two(rows), expected(rows);
+          asof_join(left.side(), right.side(), one, options, cpu_with(1));
+          asof_join(left.side(), right.side(), two, options, cpu_with(2));
+          prepared.asof_join(left.side(), expected, options);
+          ASSERT_TRUE(one == expected) << left_low << " " << right_low << " " << static_cast<int>(direction);
+          ASSERT_TRUE(two == expected) << left_low << " " << right_low << " " << static_cast<int>(direction);
+        }
+      }
+    }
+  }
+}
+
+TEST(AsofJoinOrder, DeclaredOrderGivesTheSameRows) {
+  std::mt19937_64 random(3);
+  const auto left = random_side<std::int64_t>(random, {.rows = 500, .groups = 5});
+  const auto right = random_side<std::int64_t>(random, {.rows = 700, .groups = 5});
+  const auto expected = oracle_asof(left, right, {}, {});
+  for (const row_order l : {row_order::detect, row_order::sorted, row_order::sorted_in_groups, row_order::unsorted}) {
+    for (const row_order r : {row_order::detect, row_order::sorted, row_order::sorted_in_groups, row_order::unsorted}) {
+      std::vector<row_number> rows(left.keys.size());
+      asof_join(left.side(l), right.side(r), rows);
+      EXPECT_EQ(rows, expected) << static_cast<int>(l) << " " << static_cast<int>(r);
+    }
+  }
+}
+
+TEST(AsofJoinOrder, ChronoKeysAreIntegers) {
+  using namespace std::chrono_literals;
+  const std::vector<std::chrono::nanoseconds> left{10ns, 100ns}, right{5ns, 20ns};
+  std::vector<row_number> rows(2);
+  asof_join({.on = left}, {.on = right}, rows, {.tolerance = 50ns});
+  EXPECT_EQ(rows, (std::vector<row_number>{0, no_row}));
+}
+
+template <class Call>
+std::string message_of(const Call& call) {
+  try {
+    call();
+  } catch (const error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(AsofJoinErrors, SayWhatToDo) {
+  const std::vector<std::int64_t> keys{1, 2, 3};
+  const std::vector<std::int32_t> other{1, 2, 3};
+  const std::vector<std::uint8_t> narrow{1, 2, 3};
+  const std::vector<std::uint32_t> codes{0, 1, 2};
+  std::vector<row_number> rows(3, 7), few(2);
+  const auto expect = [&](const char* part, const std::string& message) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("one element per row", message_of([&] { asof_join({.on = keys}, {.on = keys}, few); }));
+  expect("different types", message_of([&] { asof_join({.on = keys}, {.on = other}, rows); }));
+  expect("convert the `on` columns", message_of([&] { asof_join({.on = narrow}, {.on = narrow}, rows); }));
+  expect("one group_encoder",
+         message_of([&] { asof_join({.on = keys, .by = codes, .groups = 3}, {.on = keys}, rows); }));
+  expect("is not less than the number of groups", message_of([&] {
+           asof_join({.on = keys, .by = codes, .groups = 2}, {.on = keys, .by = codes, .groups = 2}, rows);
+         }));
+  expect("one code per row", message_of([&] {
+           asof_join({.on = keys, .by = std::span(codes).first(2), .groups = 3}, {.on = keys}, rows);
+         }));
+  expect("negative", message_of([&] { asof_join({.on = keys}, {.on = keys}, rows, {.tolerance = -1}); }));
+  expect("as an integer", message_of([&] { asof_join({.on = keys}, {.on = keys}, rows, {.tolerance = 0.5}); }));
+  EXPECT_EQ(rows, (std::vector<row_number>{7, 7, 7}));  // a call that throws has written nothing
+}
+
+}  // namespace
+}  // namespace espalier::test
