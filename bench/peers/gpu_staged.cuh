@@ -22,7 +22,7 @@ class staged {
   void bring() const {
     if (is_copy()) device_.copy(copy_.data(), own_, bytes_, order_);
   }
-  void deliver() const {
+  void copy_back() const {
     if (is_copy()) device_.copy(own_, copy_.data(), bytes_, order_);
   }
 

@@ -51,7 +51,7 @@ void asof_join(const join_side& left, const join_side& right, std::span<row_numb
   require_side(call, "right", right);
   require_rows(call, "the output for row numbers", left.on.size, rows.size());
   require_same_groups(call, left, right.on.kind, right.groups, right.on.size == 0);
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     if (right.on.size == 0) {
       std::fill(rows.begin(), rows.end(), no_row);
     } else if (left.on.size != 0) {

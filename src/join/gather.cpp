@@ -83,7 +83,7 @@ std::size_t gather_column(const fixed_width_view& column, std::span<const row_nu
     join_detail::require_rows("gather_column()", "the validity bitmap (bytes)", (rows.size() + 7) / 8, validity.size());
   }
   std::size_t missing = 0;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     const cpu_backend backend(dev);
     std::uint8_t* bits = validity.empty() ? nullptr : validity.data();
     switch (column.width) {

@@ -456,7 +456,7 @@ group_encoder::~group_encoder() = default;
 void group_encoder::encode(std::span<const by_column> columns, std::span<std::uint32_t> codes, const stream& s) {
   dictionary_->check(columns, codes.size());
   const device& dev = dictionary_->dev;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     dictionary_->remember(columns);
     dictionary::run<true>(*dictionary_, columns, codes);
   });
@@ -465,7 +465,7 @@ void group_encoder::encode(std::span<const by_column> columns, std::span<std::ui
 void group_encoder::lookup(std::span<const by_column> columns, std::span<std::uint32_t> codes, const stream& s) const {
   dictionary_->check(columns, codes.size());
   const device& dev = dictionary_->dev;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     if (dictionary_->layout.empty()) {
       std::fill(codes.begin(), codes.end(), no_group);
     } else {

@@ -76,7 +76,7 @@ void with_point_ranges(const char* call, const span_side& spans, const prepared_
   require_same_groups(call, {.on = spans.lower, .by = spans.by, .groups = spans.groups}, points.kind(), points.groups(),
                       points.size() == 0);
   const device& dev = points.get_device();
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     if (points.size() == 0 || spans.lower.size == 0) {
       body(empty_ranges(cpu_backend(dev), dev, spans.lower.size, false));
     } else {
@@ -309,7 +309,7 @@ std::unique_ptr<prepared_span_rows> make_spans(const span_side& spans, const col
   require_spans(call, "right", spans);
   if (values != nullptr) require_rows(call, "the value column", spans.lower.size, values->size);
   std::unique_ptr<prepared_span_rows> rows;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     rows = with_key_type(spans.lower.kind, call, [&](auto key) -> std::unique_ptr<prepared_span_rows> {
       return std::make_unique<typed_spans<decltype(key)>>(call, spans, values, dev);
     });
@@ -343,7 +343,7 @@ prepared_spans prepared_spans::build(const span_side& spans, const column_view& 
 
 void prepared_spans::count_overlaps(const span_side& left, std::span<std::uint64_t> counts, const stream& s) const {
   join_detail::check_left_spans("count_overlaps()", left, *rows_, counts.size());
-  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->count(left, counts.data()); });
+  rows_->dev.invoke_in_order(rows_->dev.resolve(s), [&] { rows_->count(left, counts.data()); });
 }
 
 void prepared_spans::sum_overlaps(const span_side& left, std::span<int128> sums, const stream& s) const {
@@ -351,7 +351,7 @@ void prepared_spans::sum_overlaps(const span_side& left, std::span<int128> sums,
   if (rows_->value_kind == scalar_kind::opaque || join_detail::is_float_kind(rows_->value_kind)) {
     throw error("sum_overlaps(): the spans were built without a column of integers; pass one to build().");
   }
-  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->sum(left, sums.data(), nullptr); });
+  rows_->dev.invoke_in_order(rows_->dev.resolve(s), [&] { rows_->sum(left, sums.data(), nullptr); });
 }
 
 void prepared_spans::sum_overlaps(const span_side& left, std::span<double> sums, const stream& s) const {
@@ -359,13 +359,13 @@ void prepared_spans::sum_overlaps(const span_side& left, std::span<double> sums,
   if (!join_detail::is_float_kind(rows_->value_kind)) {
     throw error("sum_overlaps(): the spans were built without a column of f32 or f64; pass one to build().");
   }
-  rows_->dev.run_now(rows_->dev.resolve(s), [&] { rows_->sum(left, nullptr, sums.data()); });
+  rows_->dev.invoke_in_order(rows_->dev.resolve(s), [&] { rows_->sum(left, nullptr, sums.data()); });
 }
 
 join_pairs prepared_spans::overlaps(const span_side& left, const stream& s) const {
   join_detail::check_left_spans("overlaps()", left, *rows_, left.lower.size);
   join_pairs pairs;
-  rows_->dev.run_now(rows_->dev.resolve(s), [&] { pairs = rows_->pairs(left); });
+  rows_->dev.invoke_in_order(rows_->dev.resolve(s), [&] { pairs = rows_->pairs(left); });
   return pairs;
 }
 

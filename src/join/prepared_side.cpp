@@ -15,7 +15,7 @@ prepared_side prepared_side::build(const join_side& side, const device& dev, con
   join_detail::require_cpu(call, dev);
   join_detail::require_side(call, "right", side);
   std::unique_ptr<join_detail::prepared_rows> rows;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     rows = join_detail::with_key_type(side.on.kind, call, [&](auto key) -> std::unique_ptr<join_detail::prepared_rows> {
       return std::make_unique<join_detail::typed_prepared_rows<decltype(key)>>(call, "right", side, dev, false);
     });
@@ -40,12 +40,12 @@ void prepared_side::append(const join_side& more, const stream& s) {
     throw error("prepared_side::append(): the number of groups is less than before; pass groups() of the encoder.");
   }
   const device& dev = rows_->get_device();
-  dev.run_now(dev.resolve(s), [&] { rows_->append(more); });
+  dev.invoke_in_order(dev.resolve(s), [&] { rows_->append(more); });
 }
 
 void prepared_side::compact(const stream& s) {
   const device& dev = rows_->get_device();
-  dev.run_now(dev.resolve(s), [&] { rows_->compact(); });
+  dev.invoke_in_order(dev.resolve(s), [&] { rows_->compact(); });
 }
 
 void prepared_side::asof_join(const join_side& left, std::span<row_number> rows, const asof_options& options,
@@ -55,7 +55,7 @@ void prepared_side::asof_join(const join_side& left, std::span<row_number> rows,
   join_detail::require_rows(call, "the output for row numbers", left.on.size, rows.size());
   join_detail::require_same_groups(call, left, key_kind(), groups(), size() == 0);
   const device& dev = rows_->get_device();
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     if (size() == 0) {
       std::fill(rows.begin(), rows.end(), no_row);
     } else if (left.on.size != 0) {

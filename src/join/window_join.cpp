@@ -278,7 +278,7 @@ void aggregate_ranges(const char* call, const window_index& index, std::span<con
 window_index::window_index(const prepared_side& side, std::span<const column_view> columns,
                            std::span<const window_function> functions, const stream& s) {
   const prepared_rows& rows = side.implementation();
-  rows.get_device().run_now(rows.get_device().resolve(s), [&] {
+  rows.get_device().invoke_in_order(rows.get_device().resolve(s), [&] {
     implementation_ = std::make_unique<implementation>("window_index", rows, columns, functions);
   });
 }
@@ -297,7 +297,7 @@ void window_index::window_join(const join_side& left, const window_bounds& bound
   check_distance(call, side.kind(), bounds.preceding);
   check_distance(call, side.kind(), bounds.following);
   check_outputs(call, *this, left.on.size, outputs);
-  side.get_device().run_now(side.get_device().resolve(s), [&] {
+  side.get_device().invoke_in_order(side.get_device().resolve(s), [&] {
     if (side.size() == 0 || left.on.size == 0) {
       const std::vector<position_range> none(left.on.size);
       aggregate_ranges(call, *this, none, outputs);
@@ -324,7 +324,7 @@ void window_join(const join_side& left, const join_side& right, std::span<const 
   for (const window_output& output : outputs) functions.push_back(output.function);
   std::unique_ptr<prepared_rows> rows;
   std::unique_ptr<window_index::implementation> made;
-  dev.run_now(dev.resolve(s), [&] {
+  dev.invoke_in_order(dev.resolve(s), [&] {
     rows = with_key_type(right.on.kind, call, [&](auto key) -> std::unique_ptr<prepared_rows> {
       return std::make_unique<typed_prepared_rows<decltype(key)>>(call, "right", right, dev, true);
     });

@@ -190,7 +190,7 @@ struct tile {
 #pragma unroll
     for (unsigned j = 0; j < held::rows; ++j) {
       const unsigned first = held::slot_of(j * Each, group_.rank());
-      if (first + Each > from && first < N) detail::store_relaxed<bytes>(p + first, v.w + j * Each);
+      if (first + Each > from && first < N) detail::store_bytes<bytes>(p + first, v.w + j * Each);
     }
   }
   template <class X, unsigned N, unsigned Each, class F>
