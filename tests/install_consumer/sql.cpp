@@ -10,7 +10,7 @@
 #include "espalier/engine/database.hpp"
 
 int main() try {
-  espalier::engine::database db({.dev = espalier::device::cpu(2), .prefer_indexes = true});
+  espalier::engine::database db({.device = espalier::device::cpu(2), .prefer_indexes = true});
   db.run_script(
       "CREATE TABLE t (k integer, v bigint); INSERT INTO t VALUES (1, 10), (2, 20), (3, 30), (9, 90);"
       "CREATE INDEX by_k ON t (k) INCLUDE (v);");
