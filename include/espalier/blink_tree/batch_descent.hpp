@@ -59,13 +59,13 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
     }
     for (unsigned j = 0; j < n; ++j) s.id[j] = descent::leaf_of_line(t, s.line[j]);
   }
-  static ESPALIER_INLINE void land(Team team, const view& t, starts& s, unsigned n) {
+  static ESPALIER_PER_BATCH void land(Team team, const view& t, starts& s, unsigned n) {
     if constexpr (Team::batch > 1) {
       if (t.lane.size == 0) {
         for (unsigned j = 0; j < n; ++j) s.id[j] = descent::by_nodes(team, t, s.key[j], 0).id;
         return;
       }
-      Word x[batch];
+      Word x[batch]{};  // zeros: g++ 12 does not see that all n are assigned
       for (unsigned j = 0; j < n; ++j) x[j] = s.key[j] < t.lane.first ? t.lane.first : s.key[j];
       lane_search::descend(team, t.lane, x, n, s.line);
       enter(team, t, s, n);

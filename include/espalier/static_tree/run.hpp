@@ -32,7 +32,7 @@ struct runner {
   }
   /// There is one loop per kind, so that a CPU compiler vectorises each.
   template <class Word>
-  static ESPALIER_INLINE void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n,
+  static ESPALIER_PER_BATCH void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n,
                                          Word* words) {
     if constexpr (batch == 1) {
       words[0] = encode_bits(kind, load_bits<Word>(kind, keys, first));
@@ -237,7 +237,7 @@ struct runner {
   /// Stages 1 to 3. If a batch is said to ascend and its queries turn out to be close together, the lines in between
   /// are walked: neighbours share them, and a CPU's hardware prefetcher runs ahead.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void descend(Team team, const query_job<Word, V>& job, const Word* x, unsigned n,
+  static ESPALIER_PER_BATCH void descend(Team team, const query_job<Word, V>& job, const Word* x, unsigned n,
                                       std::uint64_t* line) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
@@ -311,7 +311,7 @@ struct runner {
   /// Lower bounds of words, or upper bounds, which are the lower bounds of the next word, and the end for the largest
   /// word.
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper, Word* key,
+  static ESPALIER_PER_BATCH void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper, Word* key,
                                     unsigned n, std::uint64_t* rank) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
@@ -319,7 +319,7 @@ struct runner {
       for (unsigned j = 0; j < n; ++j) rank[j] = 0;
       return;
     }
-    Word x[batch];
+    Word x[batch]{};  // zeros: g++ 12 does not see that all n are assigned
     std::uint64_t line[batch];
     bool past[batch];
     for (unsigned j = 0; j < n; ++j) {

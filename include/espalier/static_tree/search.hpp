@@ -153,7 +153,7 @@ struct searcher {
   /// Stages 1 to 3 for up to Team::batch queries. Then lines that turned out to be one group or one line further are
   /// prefetched too, so that stage 4 rarely waits. (This reduces 55 ns per query to 45 ns at 2^28 keys on a CPU:
   /// docs/design/plans.md.)
-  static ESPALIER_INLINE void descend(Team team, const view& t, const Word* x, unsigned n, std::uint64_t* line) {
+  static ESPALIER_PER_BATCH void descend(Team team, const view& t, const Word* x, unsigned n, std::uint64_t* line) {
     if constexpr (Team::batch == 1) {
       line[0] = descend(team, t, x[0]);
     } else {
