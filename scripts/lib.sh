@@ -73,12 +73,22 @@ configure() {
   (cd "$root" && cmake --preset "$preset" "-DESPALIER_DEPS=$deps" "-DESPALIER_DUCKDB_TESTS=$duckdb" "$@")
 }
 
-# build PRESET [target...]
+# build PRESET [target...]. Prints which files took longest.
 build() {
-  local preset=$1
+  local preset=$1 log="$root/build/$1/.ninja_log" before=0
   shift
   (($# == 0)) || set -- --target "$@"
+  [[ ! -e $log ]] || before=$(wc -l <"$log")
   (cd "$root" && cmake --build --preset "$preset" --parallel "$jobs" "$@")
+  slowest_files "$log" "$before"
+}
+
+# slowest_files LOG BEFORE: the ten steps after line BEFORE of a .ninja_log (start, end, ..., output) that took longest.
+slowest_files() {
+  local rows
+  rows=$(tail -n "+$(($2 + 1))" "$1" | awk -F'\t' 'NF > 3 && !seen[$4]++ { printf "%7.1f s  %s\n", ($2 - $1) / 1000, $4 }' |
+    sort -rn | sed -n 1,10p)
+  [[ -z $rows ]] || printf '\nSlowest files of this build:\n%s\n' "$rows"
 }
 
 # start_gpu_sharing: starts CUDA's multi-process service for programs started from now on; fails where there is none or a

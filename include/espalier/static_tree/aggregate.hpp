@@ -184,7 +184,7 @@ struct aggregator {
     }
   }
 
-  static ESPALIER_PER_BATCH void answer(const aggregate_job<Word, ValueBytes>& job, std::uint64_t begin, std::uint64_t end,
+  static ESPALIER_INLINE void answer(const aggregate_job<Word, ValueBytes>& job, std::uint64_t begin, std::uint64_t end,
                                      std::size_t i) {
     if constexpr (ValueBytes != 16) {
       const view& t = job.tree;
