@@ -1,4 +1,4 @@
-// cpu_loop.hpp - parallel_for_pieces, a parallel loop over a fixed number of threads. The only interface to oneTBB.
+// parallel_for_pieces.hpp - parallel_for_pieces, a parallel loop over a fixed number of threads. The only interface to oneTBB.
 #pragma once
 
 #include <cstddef>

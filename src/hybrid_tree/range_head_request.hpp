@@ -1,4 +1,4 @@
-// row_question.hpp - range_head_request: ranges of one call whose elements are listed row by row (range_rows), and
+// range_head_request.hpp - ranges of one call whose elements are listed row by row (range_rows), and
 // their outputs.
 #pragma once
 
