@@ -26,9 +26,18 @@ bool input_is_sorted(const std::vector<sort_column>& keys, std::size_t rows, std
   return sorted.load();
 }
 
-bool equal(const sort_key_column& key, std::size_t a, std::size_t b) {
-  return key.words[a] == key.words[b] && (key.high.empty() || key.high[a] == key.high[b]) &&
-         (key.nulls.empty() || key.nulls[a] == key.nulls[b]);
+// Stores `key` where the value differs from that of the position before. Reads do not depend on a comparison, so that
+// the cache misses of several rows overlap.
+template <class T>
+void mark_changes(const std::vector<T>& values, std::size_t key, std::span<const std::int64_t> order, std::size_t begin,
+                  std::size_t end, std::vector<std::uint16_t>& differences) {
+  if (values.empty()) return;
+  T before = values[static_cast<std::size_t>(order[begin - 1])];
+  for (std::size_t i = begin; i < end; ++i) {
+    const T here = values[static_cast<std::size_t>(order[i])];
+    differences[i] = here != before ? static_cast<std::uint16_t>(key) : differences[i];
+    before = here;
+  }
 }
 
 }  // namespace
@@ -39,11 +48,14 @@ window_order::window_order(const std::vector<sort_column>& keys, std::size_t row
   if (input_is_sorted(keys, rows, differences_)) return;
   order_ = sorted_rows(keys, rows, no_limit);
   parallel_pieces(rows, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i) {
-      const auto before = row(i - 1), here = row(i);
-      std::size_t key = 0;
-      while (key < keys.size() && equal(keys[key].codes, before, here)) ++key;
-      differences_[i] = static_cast<std::uint16_t>(key);
+    begin = std::max<std::size_t>(begin, 1);
+    std::fill(differences_.begin() + static_cast<std::ptrdiff_t>(begin),
+              differences_.begin() + static_cast<std::ptrdiff_t>(end), static_cast<std::uint16_t>(keys.size()));
+    for (std::size_t key = keys.size(); key-- > 0;) {  // the first key that differs is stored last
+      const auto& codes = keys[key].codes;
+      mark_changes(codes.words, key, order_, begin, end, differences_);
+      mark_changes(codes.high, key, order_, begin, end, differences_);
+      mark_changes(codes.nulls, key, order_, begin, end, differences_);
     }
   });
 }
