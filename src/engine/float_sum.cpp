@@ -40,11 +40,9 @@ double rounded(const std::int64_t* digits, std::size_t count) {
 
 }  // namespace
 
-void exact_float_sum::add(double value) {
+void exact_float_sum::change(double value, std::int64_t sign) {
   if (!std::isfinite(value)) {
-    has_nan_ |= std::isnan(value);
-    has_plus_infinity_ |= value > 0;
-    has_minus_infinity_ |= value < 0;
+    (std::isnan(value) ? nans_ : value > 0 ? plus_infinities_ : minus_infinities_) += sign;
     return;
   }
   const auto bits = std::bit_cast<std::uint64_t>(value);
@@ -53,7 +51,7 @@ void exact_float_sum::add(double value) {
   const std::uint64_t mantissa = (bits & (hidden_bit - 1)) | (exponent != 0 ? hidden_bit : 0);
   const std::uint64_t shift = exponent != 0 ? exponent - 1 : 0;  // relative to 2^-1074
   const uint128 shifted = static_cast<uint128>(mantissa) << (shift % digit_bits);
-  const std::int64_t sign = bits >> 63 != 0 ? -1 : 1;
+  if (bits >> 63 != 0) sign = -sign;
   std::int64_t* const digit = digits_.data() + shift / digit_bits;
   for (std::size_t i = 0; i < 3; ++i) {
     digit[i] += sign * static_cast<std::int64_t>(static_cast<std::uint64_t>(shifted >> (i * digit_bits)) & digit_mask);
@@ -71,9 +69,9 @@ void exact_float_sum::carry() {
 }
 
 double exact_float_sum::total() const {
-  if (has_nan_ || (has_plus_infinity_ && has_minus_infinity_)) return std::numeric_limits<double>::quiet_NaN();
-  if (has_plus_infinity_) return std::numeric_limits<double>::infinity();
-  if (has_minus_infinity_) return -std::numeric_limits<double>::infinity();
+  if (nans_ > 0 || (plus_infinities_ > 0 && minus_infinities_ > 0)) return std::numeric_limits<double>::quiet_NaN();
+  if (plus_infinities_ > 0) return std::numeric_limits<double>::infinity();
+  if (minus_infinities_ > 0) return -std::numeric_limits<double>::infinity();
   exact_float_sum sum = *this;
   sum.carry();
   const bool is_negative = sum.digits_.back() < 0;

@@ -15,7 +15,9 @@ namespace espalier::engine {
 /// Every finite double is a multiple of 2^-1074 below 2^1024, so a fixed-point number with 32-bit digits represents it.
 class exact_float_sum {
  public:
-  void add(double value);
+  void add(double value) { change(value, 1); }
+  /// Removes a value that was added before, for sums of sliding frames.
+  void remove(double value) { change(value, -1); }
   /// Returns the correctly rounded sum: infinity beyond the range of double, NaN if there is a NaN or infinities of
   /// both signs.
   [[nodiscard]] double total() const;
@@ -24,11 +26,12 @@ class exact_float_sum {
   static constexpr std::size_t digit_count = 70;  // 66 for the values, the others for carries
   static constexpr std::uint32_t most_additions = std::uint32_t{1} << 30;
 
+  void change(double value, std::int64_t sign);
   void carry();
 
   std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits or negative
   std::uint32_t additions_ = 0;                     ///< since the last carry
-  bool has_nan_ = false, has_plus_infinity_ = false, has_minus_infinity_ = false;
+  std::int64_t nans_ = 0, plus_infinities_ = 0, minus_infinities_ = 0;
 };
 
 /// Parts of decreasing weight whose sum is exactly that of the values while is_exact(). Each part accumulates the

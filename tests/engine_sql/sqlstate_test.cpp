@@ -24,7 +24,8 @@ const std::vector<expected_sqlstate>& expected_sqlstates() {
       {"42601", "INSERT INTO t (a) VALUES (1, 2)"},
       {"42601", "SELECT a FROM t UNION SELECT a, b FROM t"},
       {"42601", "VALUES (1), (2, 3)"},
-      {"0A000", "SELECT count(*) OVER () FROM t"},
+      {"0A000", "SELECT string_agg(s, ',') OVER () FROM t"},
+      {"42P20", "SELECT a FROM t WHERE row_number() OVER () = 1"},
       {"0A000", "CREATE VIEW v AS SELECT 1"},
       {"0A000",
        "SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM t u WHERE u.a = t.a AND EXISTS (SELECT 1 FROM t v WHERE v.a = u.a "

@@ -74,6 +74,8 @@ relation executor::dispatch(plan_node& n) {
       return distinct(static_cast<distinct_node&>(n));
     case node_kind::sort:
       return sort(static_cast<sort_node&>(n));
+    case node_kind::window:
+      return window(static_cast<window_node&>(n));
     case node_kind::limit:
       return limit(static_cast<limit_node&>(n));
     case node_kind::as_of_join:

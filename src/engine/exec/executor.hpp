@@ -1,8 +1,8 @@
 // executor.hpp - executes a plan operator by operator. Each operator processes its whole input; joins produce rows in
 // pieces.
 //
-// scan.cpp, order_by.cpp, join.cpp, as_of_join.cpp, stream.cpp and operators.cpp implement the operators, one function
-// per kind of node.
+// scan.cpp, order_by.cpp, window.cpp, join.cpp, as_of_join.cpp, stream.cpp and operators.cpp implement the operators,
+// one function per kind of node.
 #pragma once
 
 #include <functional>
@@ -103,6 +103,9 @@ class executor {
   relation sort(sort_node& n);
   [[nodiscard]] std::vector<std::int64_t> first_rows(const sort_node& n, const relation& keys) const;
   relation top_of_scan(sort_node& n, scan_node& scan, project_node* project);
+
+  // window.cpp
+  relation window(window_node& n);
 
   // join.cpp
   void join(join_node& n, const row_sink& take);

@@ -9,10 +9,8 @@
 #include "engine/parallel_sort.hpp"
 
 namespace espalier::engine {
-namespace {
 
-// Returns a negative value if row a precedes row b by this column, a positive one if it follows.
-int compared(const sort_column& key, std::size_t a, std::size_t b) {
+int compare_rows(const sort_column& key, std::size_t a, std::size_t b) {
   const bool a_null = key.codes.is_null(a);
   const bool b_null = key.codes.is_null(b);
   if (a_null || b_null) return a_null == b_null ? 0 : (a_null == key.nulls_first ? -1 : 1);
@@ -24,6 +22,8 @@ int compared(const sort_column& key, std::size_t a, std::size_t b) {
   return key.codes.words[a] < key.codes.words[b] ? -sign : sign;
 }
 
+namespace {
+
 // Sorts by comparing rows, if the words do not determine the order or few rows are needed.
 std::vector<std::int64_t> sorted_by_comparing(const std::vector<sort_column>& keys, std::size_t rows,
                                               std::size_t wanted) {
@@ -31,7 +31,7 @@ std::vector<std::int64_t> sorted_by_comparing(const std::vector<sort_column>& ke
   std::iota(order.begin(), order.end(), 0);
   const auto before = [&](std::int64_t a, std::int64_t b) {
     for (const auto& key : keys) {
-      const int which = compared(key, static_cast<std::size_t>(a), static_cast<std::size_t>(b));
+      const int which = compare_rows(key, static_cast<std::size_t>(a), static_cast<std::size_t>(b));
       if (which != 0) return which < 0;
     }
     return a < b;

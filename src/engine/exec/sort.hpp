@@ -14,6 +14,9 @@ struct sort_column {
   bool nulls_first = false;
 };
 
+/// Returns a negative value if row a precedes row b by this column, a positive one if it follows, and 0 for peers.
+[[nodiscard]] int compare_rows(const sort_column& key, std::size_t a, std::size_t b);
+
 /// Returns the first `limit` row numbers in order. The sort is stable.
 [[nodiscard]] std::vector<std::int64_t> sorted_rows(const std::vector<sort_column>& keys, std::size_t rows,
                                                     std::uint64_t limit);

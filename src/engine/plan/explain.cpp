@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/catalog.hpp"
 #include "engine/plan/shared_plans.hpp"
@@ -61,6 +62,8 @@ class describer {
                 {}};
       case node_kind::sort:
         return sort(static_cast<const sort_node&>(plan));
+      case node_kind::window:
+        return window(static_cast<const window_node&>(plan));
       case node_kind::limit:
         return {"Limit", "Limit", {}};
       case node_kind::join:
@@ -179,13 +182,55 @@ class describer {
     return out;
   }
 
-  [[nodiscard]] description sort(const sort_node& n) const {
+  [[nodiscard]] std::string sort_keys(std::span<const sort_key> all) const {
     std::string keys;
-    for (const auto& key : n.keys) {
+    for (const auto& key : all) {
       keys += (keys.empty() ? "" : ", ") + text(key.value) + (key.descending ? " DESC" : "");
       if (key.nulls_first != key.descending) keys += key.nulls_first ? " NULLS FIRST" : " NULLS LAST";
     }
-    description out{"Sort", n.limit == no_limit ? "Sort" : fmt::format("Top-{} Sort", n.limit), {{"Sort Key", keys}}};
+    return keys;
+  }
+
+  [[nodiscard]] description sort(const sort_node& n) const {
+    return {
+        "Sort", n.limit == no_limit ? "Sort" : fmt::format("Top-{} Sort", n.limit), {{"Sort Key", sort_keys(n.keys)}}};
+  }
+
+  [[nodiscard]] std::string bound(frame_bound which, const expr_ptr& offset, const expr_ptr& computed) const {
+    constexpr const char* words[] = {"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING",
+                                     "UNBOUNDED FOLLOWING"};
+    const std::string word = words[static_cast<std::size_t>(which)];
+    const auto& by = offset ? offset : computed;
+    return by ? text(by) + " " + word : word;
+  }
+
+  [[nodiscard]] std::string window_call_text(const window_node& n, const window_call& c) const {
+    constexpr const char* units[] = {"ROWS", "RANGE", "GROUPS"};
+    const std::span<const sort_key> keys(n.keys);
+    std::vector<expr_ptr> partition;
+    for (const auto& key : keys.first(c.partition_keys)) partition.push_back(key.value);
+    std::string over = partition.empty() ? "" : "PARTITION BY " + list(partition, ", ");
+    if (c.order_keys > 0) {
+      over += (over.empty() ? "" : " ") + std::string("ORDER BY ") +
+              sort_keys(keys.subspan(c.partition_keys, c.order_keys));
+    }
+    if (!same(c.frame, window_frame{}) || c.range_start || c.range_end) {
+      over +=
+          fmt::format("{}{} BETWEEN {} AND {}", over.empty() ? "" : " ", units[static_cast<std::size_t>(c.frame.unit)],
+                      bound(c.frame.start, c.frame.start_offset, c.range_start),
+                      bound(c.frame.end, c.frame.end_offset, c.range_end));
+    }
+    const bool star = c.function == "count" && c.arguments.empty();
+    return fmt::format("{}({}) OVER ({})", c.function, star ? "*" : list(c.arguments, ", "), over);
+  }
+
+  // The name is PostgreSQL's.
+  [[nodiscard]] description window(const window_node& n) const {
+    description out{"WindowAgg", "WindowAgg", {}};
+    if (!n.keys.empty()) out.properties.emplace_back("Sort Key", sort_keys(n.keys));
+    std::string calls;
+    for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + window_call_text(n, c);
+    if (!calls.empty()) out.properties.emplace_back("Output", calls);
     return out;
   }
 

@@ -43,6 +43,7 @@ enum class node_kind : std::uint8_t {
   numbered,
   group_limit,
   set_operation,
+  window,
   shared
 };
 
@@ -152,6 +153,28 @@ struct sort_key {
   expr_ptr value;
   bool descending = false;
   bool nulls_first = false;
+};
+
+/// A window function. Its PARTITION BY and ORDER BY expressions are the first keys of the node.
+struct window_call {
+  std::string function;
+  std::vector<expr_ptr> arguments;
+  std::size_t partition_keys = 0;
+  std::size_t order_keys = 0;
+  window_frame frame;
+  expr_ptr range_key;  ///< RANGE with an offset: the ORDER BY value in the type in which bounds are compared
+  expr_ptr range_start, range_end;  ///< RANGE over timestamps: bounds of the frame; null where they have no offset
+  column_id output = 0;
+  column_type type;
+  int position = -1;
+};
+
+/// Adds the results of window functions to the rows of its input, which keep their order. The rows are sorted once by
+/// `keys`, of which every call uses a prefix.
+struct window_node : plan_node {
+  window_node() : plan_node(node_kind::window) {}
+  std::vector<sort_key> keys;
+  std::vector<window_call> calls;
 };
 
 struct sort_node : plan_node {

@@ -66,6 +66,10 @@ void estimate(plan_node& node) {
       node.estimate = std::min(rows, static_cast<double>(static_cast<sort_node&>(node).limit));
       node.cost = below + rows * log2_of(rows) * cost::sorted_row;
       return;
+    case node_kind::window:
+      node.estimate = rows;
+      node.cost = below + rows * log2_of(rows) * cost::sorted_row;
+      return;
     case node_kind::limit: {
       const auto count = literal_count(static_cast<limit_node&>(node).limit);
       node.estimate =

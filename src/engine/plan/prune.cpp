@@ -33,6 +33,14 @@ void prune_aggregate(aggregate_node& node, const std::set<column_id>& needed) {
   node.outputs = std::move(outputs);
 }
 
+void prune_window(window_node& node, const std::set<column_id>& needed) {
+  std::erase_if(node.calls, [&](const window_call& call) { return !needed.contains(call.output); });
+  keep_outputs(node, needed);
+  std::size_t used = 0;
+  for (const auto& call : node.calls) used = std::max(used, call.partition_keys + call.order_keys);
+  node.keys.resize(used);
+}
+
 }  // namespace
 
 void prune(plan_node& plan, const std::set<column_id>& needed) {
@@ -73,6 +81,9 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::as_of_join:
     case node_kind::group_limit:
       keep_outputs(plan, needed);
+      break;
+    case node_kind::window:
+      prune_window(static_cast<window_node&>(plan), needed);
       break;
     case node_kind::numbered: {
       const auto number = plan.outputs.back();

@@ -60,6 +60,23 @@ plan_ptr through_aggregate(std::shared_ptr<aggregate_node> aggregate, const std:
   return with_conditions(aggregate, std::move(above));
 }
 
+// A condition on columns that every call partitions by removes whole partitions, so it may be checked first. Any other
+// condition would change the rows that the calls see.
+plan_ptr through_window(std::shared_ptr<window_node> window, const std::vector<expr_ptr>& conditions) {
+  std::size_t shared = window->keys.size();
+  for (const auto& call : window->calls) shared = std::min(shared, call.partition_keys);
+  std::set<column_id> partition;
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (window->keys[i].value->kind == op::column) partition.insert(window->keys[i].value->column);
+  }
+  std::vector<expr_ptr> below, above;
+  for (const auto& condition : conditions) {
+    (above.empty() && contains_all(partition, condition) ? below : above).push_back(condition);
+  }
+  window->inputs[0] = push_down(window->inputs[0], std::move(below));
+  return with_conditions(window, std::move(above));
+}
+
 plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<expr_ptr> conditions) {
   const auto left = output_ids(*join->inputs[0]);
   const auto right = output_ids(*join->inputs[1]);
@@ -131,6 +148,8 @@ plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
       return through_project(std::static_pointer_cast<project_node>(plan), conditions);
     case node_kind::aggregate:
       return through_aggregate(std::static_pointer_cast<aggregate_node>(plan), conditions);
+    case node_kind::window:
+      return through_window(std::static_pointer_cast<window_node>(plan), conditions);
     case node_kind::join:
       return through_join(std::static_pointer_cast<join_node>(plan), std::move(conditions));
     case node_kind::as_of_join:

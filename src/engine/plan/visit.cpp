@@ -29,6 +29,18 @@ void visit_calls(std::vector<aggregate_call>& calls, const visitor& visit) {
   }
 }
 
+void visit_window(window_node& node, const visitor& visit) {
+  for (auto& key : node.keys) visit(key.value);
+  for (auto& call : node.calls) {
+    visit_list(call.arguments, visit);
+    visit_if(call.frame.start_offset, visit);
+    visit_if(call.frame.end_offset, visit);
+    visit_if(call.range_key, visit);
+    visit_if(call.range_start, visit);
+    visit_if(call.range_end, visit);
+  }
+}
+
 void visit_range(index_range& range, const visitor& visit) {
   visit_list(range.equal, visit);
   visit_if(range.lo, visit);
@@ -66,6 +78,9 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
         plan.kind != node_kind::project && plan.kind != node_kind::aggregate && plan.kind != node_kind::union_all &&
         plan.kind != node_kind::numbered && plan.kind != node_kind::set_operation && plan.kind != node_kind::shared;
     if (!passes_on) made.insert(output.id);
+  }
+  if (plan.kind == node_kind::window) {
+    for (const auto& call : static_cast<const window_node&>(plan).calls) made.insert(call.output);
   }
   for_each_expression(plan, [&](expr_ptr& e) {
     collect_columns(e, used);
@@ -115,6 +130,9 @@ void for_each_expression(plan_node& node, const visitor& visit) {
       break;
     case node_kind::sort:
       for (auto& key : static_cast<sort_node&>(node).keys) visit(key.value);
+      break;
+    case node_kind::window:
+      visit_window(static_cast<window_node&>(node), visit);
       break;
     case node_kind::limit:
       visit_if(static_cast<limit_node&>(node).limit, visit);

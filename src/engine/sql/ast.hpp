@@ -11,10 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "engine/sql/frame.hpp"
+
 namespace espalier::engine::ast {
 
 struct select;
 struct expression;
+struct window;
 using expression_ptr = std::unique_ptr<expression>;
 
 struct type_name {
@@ -50,7 +53,7 @@ enum class expression_kind {
   nullif,
   extreme,     // text: greatest or least
   cast,        // type
-  call,        // text: function; flag: DISTINCT; number 1: (*)
+  call,        // text: function; flag: DISTINCT; number 1: (*); over: a window function
   use_default  // DEFAULT in VALUES
 };
 
@@ -76,6 +79,22 @@ struct expression {
   expression_ptr filter;        ///< FILTER (WHERE ...)
   std::vector<sort_key> order;  ///< ORDER BY inside the call or in WITHIN GROUP
   bool within_group = false;
+  std::shared_ptr<window> over;  ///< OVER name or OVER (...); null for other calls
+};
+
+/// The text of OVER or of an item of WINDOW. PostgreSQL's default frame is RANGE BETWEEN UNBOUNDED PRECEDING AND
+/// CURRENT ROW.
+struct window {
+  std::string name;  ///< OVER name, or the name that WINDOW defines
+  std::string base;  ///< the window that OVER (base ...) extends; empty if there is none
+  std::vector<expression_ptr> partition_by;
+  std::vector<sort_key> order_by;
+  bool has_frame = false;  ///< a frame clause is written
+  frame_unit unit = frame_unit::range;
+  frame_bound start = frame_bound::unbounded_preceding;
+  frame_bound end = frame_bound::current_row;
+  expression_ptr start_offset, end_offset;  ///< n of n PRECEDING or n FOLLOWING
+  int position = -1;
 };
 
 struct table_name {
@@ -127,6 +146,7 @@ struct select {
   expression_ptr where;
   std::vector<expression_ptr> group_by;
   expression_ptr having;
+  std::vector<window> windows;  ///< WINDOW name AS (...), ...
   std::vector<sort_key> order_by;
   expression_ptr limit, offset;
   std::vector<std::vector<expression_ptr>> values;  ///< VALUES; targets and other clauses are empty

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/sql/binder.hpp"
+#include "engine/sql/clauses.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/functions.hpp"
@@ -15,17 +16,17 @@ namespace {
 constexpr column_type text_type{type_id::varchar};
 constexpr column_type double_type{type_id::float64};
 
-expr_ptr only_where(const expr_ptr& filter, const expr_ptr& value) {
-  return make_call(op::case_when, value->type, {filter, value, make_null(value->type)}, value->position);
-}
-
 bool is_deviation(const std::string& name) { return name.starts_with("var") || name.starts_with("stddev"); }
 
 bool takes_order(const std::string& name) { return name == "string_agg" || name.starts_with("percentile_"); }
 
-std::uint8_t direction_of(const ast::sort_key& key) {
-  const bool first = key.nulls == ast::nulls_order::standard ? key.descending : key.nulls == ast::nulls_order::first;
-  return static_cast<std::uint8_t>((key.descending ? 1 : 0) | (first ? 2 : 0));
+void refuse_nested(const expr_ptr& argument, int position) {
+  if (has_aggregate(argument))
+    throw_sql_error(codes::grouping_error, position, "An aggregate cannot stand inside another.");
+  if (has_window(argument)) {
+    throw_sql_error(codes::grouping_error, position,
+                    "A window function cannot stand inside an aggregate; compute it in a subquery in FROM.");
+  }
 }
 
 }  // namespace
@@ -39,8 +40,7 @@ expr_ptr binder::bool_aggregate(const ast::expression& e, const scope& names) {
   if (args[0]->type.id != type_id::boolean) {
     throw_sql_error(e.position, fmt::format("{} takes boolean values, not {}.", e.text, sql_name(args[0]->type)));
   }
-  if (has_aggregate(args[0]))
-    throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
+  refuse_nested(args[0], e.position);
   if (e.filter) args[0] = only_where(condition(*e.filter, names, "FILTER"), args[0]);
   auto out = std::make_shared<expr>();
   out->kind = op::aggregate;
@@ -103,10 +103,7 @@ expr_ptr binder::ordered_aggregate(const ast::expression& e, const scope& names)
     out->args = {value, coerced(args[0], double_type)};
     out->directions = {directions[0]};
   }
-  for (const auto& arg : out->args) {
-    if (has_aggregate(arg))
-      throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
-  }
+  for (const auto& arg : out->args) refuse_nested(arg, e.position);
   if (e.filter) out->args[0] = only_where(condition(*e.filter, names, "FILTER"), out->args[0]);
   out->type = aggregate_type(e.text, out->args[0]->type, e.position);
   return out;
@@ -129,8 +126,7 @@ expr_ptr binder::aggregate(const ast::expression& e, const scope& names) {
   if (out->args.size() != (star ? 0U : 1U))
     throw_sql_error(codes::undefined_function, e.position, fmt::format("{} takes one argument.", e.text));
   if (!star && out->args[0]->open) out->args[0] = coerced(out->args[0], text_type);
-  if (!star && has_aggregate(out->args[0]))
-    throw_sql_error(codes::grouping_error, e.position, "An aggregate cannot stand inside another.");
+  if (!star) refuse_nested(out->args[0], e.position);
   out->type = aggregate_type(e.text, star ? column_type{type_id::int64} : out->args[0]->type, e.position);
   if (is_deviation(e.text)) out->args[0] = coerced(out->args[0], double_type);
   if (e.filter) {

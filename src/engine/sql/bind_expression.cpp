@@ -326,6 +326,11 @@ expr_ptr binder::moment(const ast::expression& e, const column_type& type) const
 }
 
 expr_ptr binder::call(const ast::expression& e, const scope& names) {
+  if (e.over) return window_call(e, names);
+  if (is_window_function(e.text)) {
+    throw_sql_error(codes::wrong_object_type, e.position,
+                    fmt::format("The window function {} needs OVER (...).", e.text));
+  }
   if (is_aggregate_function(e.text)) return aggregate(e, names);
   if (e.flag || e.number || e.filter || !e.order.empty()) {
     throw_sql_error(
@@ -513,6 +518,7 @@ expr_ptr binder::expression_or_interval(const ast::expression& e, const scope& n
 }
 
 expr_ptr binder::condition(const ast::expression& e, const scope& names, const char* clause) {
+  const window_permission none(*this, nullptr, clause);
   auto out = expression(e, names);
   if (out->open) out = coerced(out, truth_type);
   if (out->type.id != type_id::boolean) {

@@ -12,6 +12,7 @@
 #include "engine/sql/functions.hpp"
 #include "engine/sql/group.hpp"
 #include "engine/sql/limits.hpp"
+#include "engine/sql/window.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -211,13 +212,20 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   if (select.where) plan = filtered(std::move(plan), condition(*select.where, names, "WHERE"));
 
   std::vector<std::string> output_names;
-  auto outputs = targets(select, names, output_names);
-  auto keys = sort_expressions(select, names, outputs, output_names);
-  const auto ordered_by = keys.size();
-  for (auto& key : distinct_keys(select, names, outputs, output_names)) keys.push_back(std::move(key));
+  std::vector<expr_ptr> outputs, keys;
+  std::size_t ordered_by = 0;
+  {
+    const window_permission allowed(*this, &select);
+    check_windows(select, names);
+    outputs = targets(select, names, output_names);
+    keys = sort_expressions(select, names, outputs, output_names);
+    ordered_by = keys.size();
+    for (auto& key : distinct_keys(select, names, outputs, output_names)) keys.push_back(std::move(key));
+  }
   check_distinct_on(keys, ordered_by, select.position);
   expr_ptr having;
   if (select.having) {
+    const window_permission none(*this, nullptr, "HAVING");
     having = expression(*select.having, names);
     if (having->type.id != type_id::boolean)
       throw_sql_error(codes::datatype_mismatch, select.having->position, "HAVING takes a condition.");
@@ -238,6 +246,10 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   }
   for (auto& e : outputs) e = lifted(plan, e);
   for (auto& e : keys) e = lifted(plan, e);
+  windowing windows(*this);
+  for (auto& e : outputs) e = windows.above(e);
+  for (auto& e : keys) e = windows.above(e);
+  plan = windows.plan(std::move(plan));
 
   // Sort keys that are not in the select list are computed as hidden columns, which a projection drops at the end.
   const std::size_t visible = outputs.size();
@@ -388,6 +400,7 @@ plan_ptr binder::query(const ast::select& select, const scope* outer) {
 }
 
 plan_ptr binder::query_inside(const ast::select& select, const scope* outer) {
+  const window_permission of_the_outer_query(*this, nullptr);
   const auto visible = common_tables_.size();
   check_common_tables(select);
   for (const auto& common : select.with) common_tables_.push_back(&common);

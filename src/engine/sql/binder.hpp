@@ -1,7 +1,8 @@
 // binder.hpp - translates syntax trees into plans: it resolves names, derives types and turns subqueries into joins.
 //
-// bind_expression.cpp binds expressions, bind_from.cpp the FROM clause and bind_select.cpp the rest of a query.
-// correlate.cpp pulls correlated conditions out of subqueries; decorrelate.cpp turns correlated subqueries into joins.
+// bind_expression.cpp binds expressions, bind_window.cpp window functions, bind_from.cpp the FROM clause and
+// bind_select.cpp the rest of a query. correlate.cpp pulls correlated conditions out of subqueries; decorrelate.cpp
+// turns correlated subqueries into joins.
 #pragma once
 
 #include <map>
@@ -75,6 +76,13 @@ class binder {
   expr_ptr aggregate(const ast::expression& e, const scope& names);
   expr_ptr ordered_aggregate(const ast::expression& e, const scope& names);
   expr_ptr bool_aggregate(const ast::expression& e, const scope& names);
+  // bind_window.cpp
+  expr_ptr window_call(const ast::expression& e, const scope& names);
+  expr_ptr bool_window(const ast::expression& e, const scope& names);
+  void bind_over(const ast::expression& e, const scope& names, expr& call);
+  void bind_window(const struct resolved_window& window, const scope& names, expr& call);
+  void bind_frame(const ast::window& frame, const scope& names, expr& call, window_shape& shape);
+  void check_windows(const ast::select& select, const scope& names);
   // bind_expression.cpp
   expr_ptr moment(const ast::expression& e, const column_type& type) const;
   expr_ptr like(const ast::expression& e, const scope& names);
@@ -137,6 +145,25 @@ class binder {
   std::map<plan_ptr, expr_ptr> lifted_;
   std::map<const ast::common_table*, std::shared_ptr<shared_plan>> shared_plans_;  ///< referenced ones
   int query_depth_ = 0;
+  /// The query whose select list or ORDER BY is being bound; null in clauses without window functions, which
+  /// `clause_` names.
+  const ast::select* windows_of_ = nullptr;
+  const char* clause_ = nullptr;
+  friend class window_permission;
+};
+
+/// Allows window functions during its lifetime, those of the select list and ORDER BY of `select`; null forbids them.
+class window_permission {
+ public:
+  window_permission(binder& binds, const ast::select* select, const char* clause = nullptr);
+  window_permission(const window_permission&) = delete;
+  window_permission& operator=(const window_permission&) = delete;
+  ~window_permission();
+
+ private:
+  binder& binds_;
+  const ast::select* before_;
+  const char* clause_before_;
 };
 
 [[noreturn]] void refuse_two_levels_up(int position);

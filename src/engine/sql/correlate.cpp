@@ -110,6 +110,8 @@ class hoisting {
         return from_aggregate(static_cast<aggregate_node&>(*node));
       case node_kind::distinct:
         return from_distinct(*node);
+      case node_kind::window:
+        return from_window(static_cast<window_node&>(*node));
       case node_kind::limit:
         return from_limit(node);
       default:
@@ -211,6 +213,20 @@ class hoisting {
     only->inputs = {std::move(distinct.inputs[0])};
     distinct.outputs = only->outputs;
     distinct.inputs = {std::move(only)};
+  }
+
+  // The window functions of one outer row see the rows that match it, which the keys make a partition of their own.
+  void from_window(window_node& window) {
+    for_each_expression(window, [&](expr_ptr& e) {
+      if (uses_any(e, outer_) || has_correlated_query(e)) refuse_correlation(position_);
+    });
+    std::vector<sort_key> keys;
+    for (const auto& key : keys_below(window.inputs[0])) {
+      keys.push_back({key, false, false});
+      if (!output_ids(window).contains(key->column)) window.outputs.push_back({key->column, "", key->type});
+    }
+    for (auto& call : window.calls) call.partition_keys += keys.size();
+    window.keys.insert(window.keys.begin(), keys.begin(), keys.end());
   }
 
   void from_limit(plan_ptr& node) {

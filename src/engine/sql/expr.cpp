@@ -75,9 +75,27 @@ double tree_size(const expr_ptr& e) {
   return counted_tree(*e, known);
 }
 
+namespace {
+
+bool same_or_null(const expr_ptr& a, const expr_ptr& b) { return a && b ? same(*a, *b) : a == b; }
+
+bool same_window(const window_shape* a, const window_shape* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->arguments == b->arguments && a->partition_keys == b->partition_keys && a->order_keys == b->order_keys &&
+         same(a->frame, b->frame);
+}
+
+}  // namespace
+
+bool same(const window_frame& a, const window_frame& b) {
+  return a.unit == b.unit && a.start == b.start && a.end == b.end && same_or_null(a.start_offset, b.start_offset) &&
+         same_or_null(a.end_offset, b.end_offset);
+}
+
 bool same(const expr& a, const expr& b) {
   if (a.kind != b.kind || a.type != b.type || a.column != b.column || a.number != b.number || a.name != b.name ||
-      a.query != b.query || a.directions != b.directions || a.args.size() != b.args.size()) {
+      a.query != b.query || a.directions != b.directions || a.args.size() != b.args.size() ||
+      !same_window(a.window.get(), b.window.get())) {
     return false;
   }
   if ((a.value == nullptr) != (b.value == nullptr) || (a.value && !a.value->Equals(*b.value))) return false;
@@ -125,9 +143,13 @@ bool has_aggregate(const expr_ptr& e) {
   return any_node(e, [](const expr& node) { return node.kind == op::aggregate; });
 }
 
+bool has_window(const expr_ptr& e) {
+  return any_node(e, [](const expr& node) { return node.kind == op::window; });
+}
+
 bool is_constant(const expr_ptr& e) {
   return !any_node(e, [](const expr& node) {
-    return node.kind == op::column || node.kind == op::aggregate || node.query != nullptr;
+    return node.kind == op::column || node.kind == op::aggregate || node.kind == op::window || node.query != nullptr;
   });
 }
 

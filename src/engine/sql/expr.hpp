@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/sql/frame.hpp"
 #include "engine/types.hpp"
 
 namespace espalier::engine {
@@ -59,12 +60,34 @@ enum class op : std::uint8_t {
   nullif,
   greatest,
   least,
-  function,  // name
-  aggregate  // name; number 1: DISTINCT; exists only while a SELECT is bound
+  function,   // name
+  aggregate,  // name; number 1: DISTINCT; exists only while a SELECT is bound
+  window      // name, window; exists only while a SELECT is bound
 };
 
 struct expr;
 using expr_ptr = std::shared_ptr<const expr>;
+
+/// The rows around the current row that a window function reads.
+struct window_frame {
+  frame_unit unit = frame_unit::range;
+  frame_bound start = frame_bound::unbounded_preceding;
+  frame_bound end = frame_bound::current_row;
+  /// Constants, for `preceding` and `following`; null otherwise. They are bigint for ROWS and GROUPS and have the type
+  /// of the range key for RANGE over numbers. RANGE over timestamps has none: its bounds are arguments.
+  expr_ptr start_offset, end_offset;
+};
+[[nodiscard]] bool same(const window_frame& a, const window_frame& b);
+
+/// The parts of a window call. Its `args` are the arguments, the PARTITION BY expressions, the ORDER BY expressions,
+/// whose directions are in `directions`, and for RANGE with an offset further ones: the ORDER BY value in the type in
+/// which bounds are compared, and over timestamps the start and the end of the frame, if they have an offset.
+struct window_shape {
+  std::size_t arguments = 0;
+  std::size_t partition_keys = 0;
+  std::size_t order_keys = 0;
+  window_frame frame;
+};
 
 struct expr {
   op kind = op::literal;
@@ -77,9 +100,10 @@ struct expr {
   std::string name;
   std::shared_ptr<plan_node> query;
   bool is_interval = false;  ///< a number of microseconds that is an interval (interval.hpp)
-  /// For an aggregate, the direction of each of its last arguments, which it is ordered by. Bit 1 means descending, bit
-  /// 2 NULLs first.
+  /// For an aggregate, the direction of each of its last arguments, which it is ordered by; for a window function those
+  /// of ORDER BY. Bit 1 means descending, bit 2 NULLs first.
   std::vector<std::uint8_t> directions;
+  std::shared_ptr<const window_shape> window;
   bool open = false;  ///< a string constant, NULL or parameter whose type is derived from its context
 };
 
@@ -119,6 +143,7 @@ void collect_columns(const expr_ptr& e, std::set<column_id>& into);
 /// them.
 [[nodiscard]] bool is_constant(const expr_ptr& e);
 [[nodiscard]] bool has_aggregate(const expr_ptr& e);
+[[nodiscard]] bool has_window(const expr_ptr& e);
 [[nodiscard]] bool any_node(const expr_ptr& e, const std::function<bool(const expr&)>& test);
 /// Calls `change` for every node from the leaves up; it returns the replacement, or null to keep the node.
 [[nodiscard]] expr_ptr rewrite(const expr_ptr& e, const std::function<expr_ptr(const expr_ptr&)>& change);

@@ -80,6 +80,9 @@ constexpr std::array<std::string_view, 16> aggregates = {
     "count",      "sum",      "min",      "max",     "avg",        "stddev",          "stddev_samp",
     "stddev_pop", "variance", "var_samp", "var_pop", "string_agg", "percentile_cont", "percentile_disc",
     "bool_and",   "bool_or"};
+constexpr std::array<std::string_view, 11> window_functions = {
+    "row_number", "rank", "dense_rank",  "percent_rank", "cume_dist", "ntile",
+    "lag",        "lead", "first_value", "last_value",   "nth_value"};
 constexpr std::array<std::string_view, 12> date_fields = {"year", "month", "day",     "hour", "minute", "second",
                                                           "dow",  "doy",   "quarter", "week", "isodow", "epoch"};
 constexpr std::array<std::string_view, 10> trunc_fields = {"year", "quarter", "month",  "week",         "day",
@@ -136,6 +139,8 @@ function_signature time_signature(const std::string& name, const std::vector<col
 
 }  // namespace
 
+bool is_window_function(std::string_view name) { return contains(window_functions, name); }
+
 bool is_aggregate_function(std::string_view name) { return contains(aggregates, name) || name == "every"; }
 
 std::optional<column_type> current_timestamp_type(std::string_view name) {
@@ -156,6 +161,7 @@ bool is_scalar_function(std::string_view name) {
 std::vector<std::string> function_names() {
   std::vector<std::string> out{"extract", "date_part", "date_trunc", "date_bin", "mod", "now", "concat", "concat_ws"};
   out.insert(out.end(), aggregates.begin(), aggregates.end());
+  out.insert(out.end(), window_functions.begin(), window_functions.end());
   out.insert(out.end(), number_functions.begin(), number_functions.end());
   for (const auto& f : fixed_functions()) {
     if (f.name != "concat_texts") out.emplace_back(f.name);

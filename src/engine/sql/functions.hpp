@@ -18,6 +18,8 @@ struct function_signature {
 };
 
 [[nodiscard]] bool is_aggregate_function(std::string_view name);
+/// Returns whether the function exists as a window function only, such as row_number.
+[[nodiscard]] bool is_window_function(std::string_view name);
 /// Returns the type of now(), CURRENT_DATE and similar functions, or nothing for other names.
 [[nodiscard]] std::optional<column_type> current_timestamp_type(std::string_view name);
 [[nodiscard]] bool is_scalar_function(std::string_view name);

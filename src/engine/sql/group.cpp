@@ -39,10 +39,15 @@ grouping::grouping(binder& binds, const ast::select& select, const scope& names,
                    const std::vector<std::string>& output_names)
     : binds_(binds) {
   for (const auto& column : names.columns) own_columns_.insert(column.id);
+  const window_permission none(binds, nullptr, "GROUP BY");
   for (const auto& e : select.group_by) {
     auto key = group_expression(binds, *e, names, outputs, output_names);
     if (any_node(key, [](const expr& node) { return node.kind == op::aggregate; })) {
       throw_sql_error(codes::grouping_error, e->position, "An aggregate cannot stand in GROUP BY.");
+    }
+    if (has_window(key)) {
+      throw_sql_error(codes::windowing_error, e->position,
+                      "A window function cannot stand in GROUP BY; compute it in a subquery in FROM.");
     }
     if (has_correlated_query(key)) throw_sql_error(e->position, "A correlated subquery cannot stand in GROUP BY.");
     if (key->open) throw_sql_error(e->position, "GROUP BY a constant has no meaning.");

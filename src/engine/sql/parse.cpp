@@ -62,7 +62,10 @@ nlohmann::json parse_tree(std::string_view text) {
     if (std::string_view(problem->message).starts_with("memory exhausted")) {  // the parser's own stack overflowed
       throw_sql_error(codes::too_complex, place, "The statement is nested too deeply; write it in smaller parts.");
     }
-    throw_sql_error(codes::syntax_error, place, as_sentence(problem->message) + syntax_hint(text, place));
+    // "frame start cannot be UNBOUNDED FOLLOWING" and the like: the parser does not return its SQLSTATE.
+    const bool is_frame = std::string_view(problem->message).starts_with("frame ");
+    throw_sql_error(is_frame ? codes::windowing_error : codes::syntax_error, place,
+                    as_sentence(problem->message) + syntax_hint(text, place));
   }
   auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
   if (tree.is_discarded()) throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");

@@ -181,6 +181,10 @@ expression_ptr tree_reader::call(node_reader& reader) {
   if (const auto* filter = reader.take("agg_filter")) out->filter = expression(*filter, reader.position());
   for (const auto* key : reader.list("agg_order")) out->order.push_back(sort_key(*key, reader.position()));
   out->within_group = reader.flag("agg_within_group");
+  if (const auto* over = reader.take("over")) {
+    node_reader window_reader("WindowDef", *over, reader.position());
+    out->over = std::make_shared<ast::window>(window(window_reader));
+  }
   return out;
 }
 

@@ -52,6 +52,10 @@ std::shared_ptr<ast::select> tree_reader::select(const nlohmann::json& node, int
   check_keys(groups, "GROUP BY", at);
   for (const auto* element : groups) out->group_by.push_back(expression(*element, at));
   if (const auto* clause = reader.take("havingClause")) out->having = expression(*clause, at);
+  for (const auto* element : reader.list("windowClause")) {
+    node_reader definition = read_node(*element, at);
+    out->windows.push_back(window(definition));
+  }
   const auto keys = reader.list("sortClause");
   check_keys(keys, "ORDER BY", at);
   for (const auto* element : keys) out->order_by.push_back(sort_key(*element, at));

@@ -1,6 +1,7 @@
 // tree_reader.hpp - translates the parser's JSON tree into ast.hpp and refuses what ast.hpp cannot represent.
 //
-// Each part of the grammar has its own file: read_expression.cpp, read_select.cpp and read_statement.cpp.
+// Each part of the grammar has its own file: read_expression.cpp, read_select.cpp, read_window.cpp and
+// read_statement.cpp.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -45,6 +46,9 @@ class tree_reader {
   ast::target target(const nlohmann::json& node, int around);
   ast::sort_key sort_key(const nlohmann::json& node, int around);
   void with(const nlohmann::json& fields, int around, ast::select& out);
+
+  // read_window.cpp
+  ast::window window(node_reader& reader);
 
   // read_statement.cpp
   ast::create_table create_table(node_reader& reader);

@@ -19,8 +19,6 @@ SELECT a, count(*) FROM t;
 SELECT a FROM t WHERE count(*) > 1;
 -- refused: inside another
 SELECT sum(count(*)) FROM t;
--- refused: window
-SELECT sum(a) OVER (PARTITION BY c) FROM t;
 -- refused: FOR UPDATE
 SELECT a FROM t FOR UPDATE;
 -- refused: WITH RECURSIVE

@@ -1,0 +1,321 @@
+#include "engine/exec/window_sums.hpp"
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+#include <arrow/type.h>
+#include <arrow/util/decimal.h>
+
+#include <atomic>
+#include <optional>
+
+#include "engine/exec/decimal_double.hpp"
+#include "engine/exec/fixed_point.hpp"
+#include "engine/exec/window_column.hpp"
+#include "engine/float_sum.hpp"
+#include "engine/memory_budget.hpp"
+#include "engine/sql/error.hpp"
+#include "engine/stop.hpp"
+#include "espalier/core/config.hpp"
+
+namespace espalier::engine {
+namespace {
+
+// The sums of the first 0, 1, ... positions, of value(position). Sums wrap, and differences that fit are exact.
+template <class Word>
+class prefix_sums {
+ public:
+  template <class Value>
+  prefix_sums(std::size_t rows, const Value& value) : claim_((rows + 1) * sizeof(Word)), sums_(rows + 1) {
+    constexpr std::size_t block = std::size_t{1} << 15;
+    std::vector<Word> before((rows + block - 1) / block + 1, 0);
+    parallel_for(before.size() - 1, [&](std::size_t b) {
+      Word sum = 0;
+      for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i) sums_[i + 1] = sum += value(i);
+      before[b + 1] = sum;
+    });
+    for (std::size_t b = 1; b < before.size(); ++b) before[b] += before[b - 1];
+    parallel_for(before.size() - 1, [&](std::size_t b) {
+      for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i) sums_[i + 1] += before[b];
+    });
+  }
+
+  [[nodiscard]] Word between(std::size_t begin, std::size_t end) const { return sums_[end] - sums_[begin]; }
+
+ private:
+  memory_claim claim_;
+  std::vector<Word> sums_;
+};
+
+// The number of values in a frame that are not NULL.
+class value_counts {
+ public:
+  value_counts(const arrow::ChunkedArray* values, const window_order& order) {
+    if (values == nullptr || values->null_count() == 0) return;
+    std::vector<std::uint8_t> valid(order.rows());
+    for_each_batch(values->length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
+      auto row = static_cast<std::size_t>(begin);
+      const auto slice = values->Slice(begin, count);
+      for (const auto& chunk : slice->chunks()) {
+        for (std::int64_t i = 0; i < chunk->length(); ++i) valid[row++] = chunk->IsValid(i) ? 1 : 0;
+      }
+    });
+    counts_.emplace(order.rows(), [&](std::size_t i) -> std::uint32_t { return valid[order.row(i)]; });
+  }
+  [[nodiscard]] std::int64_t between(std::size_t begin, std::size_t end) const {
+    return counts_ ? std::int64_t{counts_->between(begin, end)} : static_cast<std::int64_t>(end - begin);
+  }
+
+ private:
+  std::optional<prefix_sums<std::uint32_t>> counts_;
+};
+
+// The values of a column at the rows of the input; NULL is 0.
+template <class Array>
+class number_reader {
+ public:
+  explicit number_reader(const arrow::Array& values)
+      : values_(static_cast<const Array&>(values)), nulls_(values.null_count() > 0) {}
+
+  [[nodiscard]] bool is_null(std::size_t row) const { return nulls_ && values_.IsNull(static_cast<std::int64_t>(row)); }
+  [[nodiscard]] auto operator[](std::size_t row) const {
+    const auto i = static_cast<std::int64_t>(row);
+    if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
+      const arrow::Decimal128 value(values_.GetValue(i));
+      const auto high = static_cast<uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64;
+      return is_null(row) ? int128{0} : static_cast<int128>(high | value.low_bits());
+    } else {
+      using value_type = decltype(values_.Value(i));
+      return is_null(row) ? value_type{0} : values_.raw_values()[i];
+    }
+  }
+
+ private:
+  const Array& values_;
+  bool nulls_;
+};
+
+constexpr int128 ten_to_38 = [] {
+  int128 out = 1;
+  for (int i = 0; i < max_decimal_precision; ++i) out *= 10;
+  return out;
+}();
+
+[[noreturn]] void refuse_sum(int position) {
+  throw_sql_error(codes::numeric_value_out_of_range, position,
+                  "The sum has more than 38 digits; cast its argument to double precision.");
+}
+
+// Everything that the loops over frames need.
+struct sum_task {
+  const window_call& call;
+  const arrow::Array& values;
+  const window_order& order;
+  const window_runs& runs;
+  const frame_rows& frames;
+  const value_counts& counts;
+
+  [[nodiscard]] bool is_average() const { return call.function == "avg"; }
+  [[nodiscard]] int scale() const {
+    return values.type_id() == arrow::Type::DECIMAL128
+               ? static_cast<const arrow::Decimal128Type&>(*values.type()).scale()
+               : 0;
+  }
+};
+
+double average(int128 sum, int scale, std::int64_t count) {
+  return decimal_average({static_cast<std::int64_t>(sum >> 64), static_cast<std::uint64_t>(sum)}, scale, count);
+}
+
+// Stores result(sum of the frame, count) for each row whose frame has values. `sum_between` returns the sum of a frame.
+template <class T, class SumBetween, class Result>
+std::shared_ptr<arrow::ChunkedArray> from_prefixes(const sum_task& task, const SumBetween& sum_between,
+                                                   const Result& result) {
+  window_column<T> out(task.order.rows());
+  parallel_pieces(task.order.rows(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const auto begin = task.frames.begin[i], end = task.frames.end[i];
+      const auto count = task.counts.between(begin, end);
+      if (count == 0) {
+        out.set_null(task.order.row(i));
+      } else {
+        out.set(task.order.row(i), result(sum_between(begin, end), count));
+      }
+    }
+  });
+  return std::move(out).finish(arrow_type(task.call.type));
+}
+
+// The same, with a state that values are added to and removed from.
+template <class T, class State, class Reader, class Result>
+std::shared_ptr<arrow::ChunkedArray> by_sliding(const sum_task& task, const Reader& values, const Result& result) {
+  window_column<T> out(task.order.rows());
+  // A part first adds the whole frame of its first row, so there are no more parts than threads.
+  for_each_part(task.runs.partitions, parallel_width(), [&](const window_part& part) {
+    State state;
+    std::size_t begin = task.frames.begin[part.begin], end = begin;
+    for_each_row(part.begin, part.end, [&](std::size_t i) {
+      for (; end < task.frames.end[i]; ++end) {
+        const auto row = task.order.row(end);
+        if (!values.is_null(row)) state.add(values[row]);
+      }
+      for (; begin < task.frames.begin[i]; ++begin) {
+        const auto row = task.order.row(begin);
+        if (!values.is_null(row)) state.remove(values[row]);
+      }
+      const auto count = task.counts.between(begin, end);
+      if (count == 0) {
+        out.set_null(task.order.row(i));
+      } else {
+        out.set(task.order.row(i), result(state, count));
+      }
+    });
+  });
+  return std::move(out).finish(arrow_type(task.call.type));
+}
+
+// A sum of decimals that may have more than 128 bits in between.
+class wide_sum {
+ public:
+  void add(int128 value) {
+    if (__builtin_add_overflow(sum_, value, &sum_)) wraps_ += value > 0 ? 1 : -1;
+  }
+  void remove(int128 value) {
+    if (__builtin_sub_overflow(sum_, value, &sum_)) wraps_ -= value > 0 ? 1 : -1;
+  }
+  /// Returns the sum, or throws if it has more than 38 digits.
+  [[nodiscard]] int128 total(int position) const {
+    if (wraps_ != 0 || sum_ >= ten_to_38 || sum_ <= -ten_to_38) refuse_sum(position);
+    return sum_;
+  }
+
+ private:
+  int128 sum_ = 0;
+  std::int64_t wraps_ = 0;  ///< overflows of `sum_`, times 2^128
+};
+
+template <class Array>
+std::shared_ptr<arrow::ChunkedArray> small_integer_sums(const sum_task& task) {
+  const number_reader<Array> values(task.values);
+  const prefix_sums<std::uint64_t> sums(task.order.rows(), [&](std::size_t i) {
+    return static_cast<std::uint64_t>(std::int64_t{values[task.order.row(i)]});
+  });
+  const auto sum = [&](std::size_t begin, std::size_t end) {
+    return static_cast<std::int64_t>(sums.between(begin, end));
+  };
+  if (task.is_average()) {
+    return from_prefixes<double>(task, sum,
+                                 [](std::int64_t total, std::int64_t count) { return average(total, 0, count); });
+  }
+  return from_prefixes<std::int64_t>(task, sum, [](std::int64_t total, std::int64_t) { return total; });
+}
+
+// Returns whether sums of all subsets of the decimals have at most 127 bits.
+bool sums_fit(const number_reader<arrow::Decimal128Array>& values, std::size_t rows) {
+  std::atomic<bool> fit{true};
+  const int128 most = (ten_to_38 - 1) / static_cast<int128>(std::max<std::size_t>(rows, 1));
+  parallel_pieces(rows, [&](std::size_t begin, std::size_t end) {
+    bool all = true;
+    for (std::size_t row = begin; row < end; ++row) all &= values[row] <= most && values[row] >= -most;
+    if (!all) fit.store(false, std::memory_order_relaxed);
+  });
+  return fit.load();
+}
+
+template <class Array>
+std::shared_ptr<arrow::ChunkedArray> exact_sums(const sum_task& task) {
+  const number_reader<Array> values(task.values);
+  const int scale = task.scale();
+  const int position = task.call.position;
+  if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
+    if (!sums_fit(values, task.order.rows())) {
+      if (task.is_average()) {
+        return by_sliding<double, wide_sum>(task, values, [&](const wide_sum& sum, std::int64_t count) {
+          return average(sum.total(position), scale, count);
+        });
+      }
+      return by_sliding<int128, wide_sum>(task, values,
+                                          [&](const wide_sum& sum, std::int64_t) { return sum.total(position); });
+    }
+  }
+  const prefix_sums<int128> sums(task.order.rows(), [&](std::size_t i) { return int128{values[task.order.row(i)]}; });
+  const auto sum = [&](std::size_t begin, std::size_t end) { return sums.between(begin, end); };
+  if (task.is_average()) {
+    return from_prefixes<double>(task, sum,
+                                 [&](int128 total, std::int64_t count) { return average(total, scale, count); });
+  }
+  return from_prefixes<int128>(task, sum, [](int128 total, std::int64_t) { return total; });
+}
+
+template <class Array>
+float_extent extent_of(const number_reader<Array>& values, std::size_t rows) {
+  constexpr std::size_t block = std::size_t{1} << 16;
+  std::vector<float_extent> parts((rows + block - 1) / block);
+  parallel_for(parts.size(), [&](std::size_t b) {
+    for (std::size_t row = b * block; row < std::min(rows, (b + 1) * block); ++row) {
+      parts[b].add(static_cast<double>(values[row]));
+    }
+  });
+  float_extent out;
+  for (const auto& part : parts) out.merge(part);
+  return out;
+}
+
+template <class Array>
+std::shared_ptr<arrow::ChunkedArray> float_sums(const sum_task& task) {
+  const number_reader<Array> values(task.values);
+  const auto result = [average = task.is_average()](double total, std::int64_t count) {
+    return average ? total / static_cast<double>(count) : total;
+  };
+  const auto extent = extent_of(values, task.order.rows());
+  if (!extent.fits(task.order.rows())) {
+    return by_sliding<double, exact_float_sum>(
+        task, values, [&](const exact_float_sum& sum, std::int64_t count) { return result(sum.total(), count); });
+  }
+  const prefix_sums<int128> sums(task.order.rows(), [&](std::size_t i) {
+    return fixed_point(static_cast<double>(values[task.order.row(i)]), extent.low);
+  });
+  return from_prefixes<double>(
+      task, [&](std::size_t begin, std::size_t end) { return rounded_double(sums.between(begin, end), extent.low); },
+      result);
+}
+
+}  // namespace
+
+std::shared_ptr<arrow::ChunkedArray> counts_of_frames(const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                      const window_order& order, const frame_rows& frames) {
+  const value_counts present(values.get(), order);
+  window_column<std::int64_t> out(order.rows());
+  parallel_pieces(order.rows(), [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      out.set(order.row(i), present.between(frames.begin[i], frames.end[i]));
+    }
+  });
+  return std::move(out).finish(arrow::int64());
+}
+
+std::shared_ptr<arrow::ChunkedArray> sums_of_frames(const window_call& call,
+                                                    const std::shared_ptr<arrow::ChunkedArray>& values,
+                                                    const window_order& order, const window_runs& runs,
+                                                    const frame_rows& frames) {
+  const auto array = flat(values);
+  const value_counts counts(values.get(), order);
+  const sum_task task{call, *array, order, runs, frames, counts};
+  switch (array->type_id()) {
+    case arrow::Type::INT8:
+      return small_integer_sums<arrow::Int8Array>(task);
+    case arrow::Type::INT16:
+      return small_integer_sums<arrow::Int16Array>(task);
+    case arrow::Type::INT32:
+      return small_integer_sums<arrow::Int32Array>(task);
+    case arrow::Type::INT64:
+      return exact_sums<arrow::Int64Array>(task);
+    case arrow::Type::FLOAT:
+      return float_sums<arrow::FloatArray>(task);
+    case arrow::Type::DOUBLE:
+      return float_sums<arrow::DoubleArray>(task);
+    default:
+      return exact_sums<arrow::Decimal128Array>(task);
+  }
+}
+
+}  // namespace espalier::engine
