@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/store/table_files.hpp"
 #include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
@@ -24,14 +25,15 @@ bool catalog::slot::has_index(std::string_view name) const {
 }
 
 catalog::entry_ptr catalog::slot::read_entry() {
-  if (entry) return entry;
   if (!problem.empty()) throw engine_error(problem, codes::data_corrupted);
   try {
-    entry = read();
+    if (!entry) entry = read();
+    if (entry->files) entry->files->require_whole();
   } catch (const engine_error& e) {
     if (e.kind() == error_kind::damaged) problem = e.what();  // other failures may be temporary
     throw;
   }
+  file_use_scope::add(entry->files);
   return entry;
 }
 
@@ -99,13 +101,13 @@ std::vector<std::string> catalog::indexes_of(std::string_view table) const {
 
 catalog::entry_ptr catalog::find_in_memory(std::string_view name) const {
   const auto found = tables_.find(name);
-  return found == tables_.end() ? nullptr : found->second->entry;
+  return found == tables_.end() || !found->second->problem.empty() ? nullptr : found->second->entry;
 }
 
 std::vector<catalog::entry_ptr> catalog::all_in_memory() const {
   std::vector<entry_ptr> out;
   for (const auto& [name, table] : tables_) {
-    if (table->entry) out.push_back(table->entry);
+    if (table->entry && table->problem.empty()) out.push_back(table->entry);
   }
   return out;
 }

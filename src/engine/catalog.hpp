@@ -17,6 +17,8 @@
 
 namespace espalier::engine {
 
+class table_files;
+
 /// A constraint of CREATE TABLE, which a unique index enforces.
 struct key_constraint {
   std::string index;
@@ -49,6 +51,7 @@ struct table_entry {
   std::vector<std::shared_ptr<table_index>> indexes;
   std::vector<key_constraint> constraints;
   std::vector<column_declaration> declarations;  ///< one per column, or empty
+  std::shared_ptr<const table_files> files;      ///< null for a table that was not read from a folder
 };
 
 /// Returns the declared type of a column of the table.
@@ -63,7 +66,8 @@ class catalog {
   /// Reads a table. Throws an `engine_error` of kind `damaged` if its rows cannot be read.
   using table_reader = std::function<entry_ptr()>;
 
-  /// Returns null if there is none. Throws for a damaged table.
+  /// Returns null if there is none. Throws for a damaged table, and for one of which a file was truncated since it was
+  /// read; the table is damaged from then on.
   [[nodiscard]] entry_ptr find(std::string_view name) const;
   /// Returns the table that has the index, or null. Throws if that table is damaged.
   [[nodiscard]] entry_ptr table_of_index(std::string_view index) const;

@@ -268,7 +268,9 @@ query_result prepared::execute(const arrow::Table& parameters, const cancellatio
   query_result out;
   on_deep_stack(state_->text, [&] {
     const statement_scope scope(stop, state_->open->memory_limit());
-    out = with_text(state_->text, [&] { return run_batch(*state_->open, state_->select(), parameters); });
+    out = with_text(state_->text, [&] {
+      return scope.with_whole_files(false, [&] { return run_batch(*state_->open, state_->select(), parameters); });
+    });
   });
   return out;
 }

@@ -160,7 +160,7 @@ std::optional<column_type> type_from_sql(std::string_view name, std::span<const 
   if (found == type_names.end()) return std::nullopt;
   if (found->id == type_id::decimal) {
     if (modifiers.size() > 2) throw error("numeric takes a precision and a scale, as in numeric(12,2).");
-    if (modifiers.empty()) return column_type{type_id::decimal, 18, 3};
+    if (modifiers.empty()) return plain_numeric;
     return decimal_type(modifiers[0], modifiers.size() == 2 ? modifiers[1] : 0);
   }
   // PostgreSQL truncates or refuses strings longer than varchar(n) and rounds to timestamp(p). These modifiers are

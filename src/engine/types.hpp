@@ -38,6 +38,8 @@ struct column_type {
 };
 
 inline constexpr int max_decimal_precision = 38;
+/// The type of numeric without a precision, wherever values have no digits of their own to keep.
+inline constexpr column_type plain_numeric{type_id::decimal, max_decimal_precision, 9};
 
 [[nodiscard]] constexpr bool is_integer(type_id id) noexcept { return id >= type_id::int8 && id <= type_id::int64; }
 [[nodiscard]] constexpr bool is_float(type_id id) noexcept { return id == type_id::float32 || id == type_id::float64; }
@@ -59,7 +61,7 @@ inline constexpr int max_decimal_precision = 38;
 
 /// Returns the type with that name, in any case: SQL names ("double precision"), the internal names of PostgreSQL's
 /// parser ("int4", "bpchar"), and "tinyint". `modifiers` are the numbers in parentheses; numeric without any is
-/// numeric(18,3). Returns nothing for unknown names; throws `error` for modifiers that the type does not take.
+/// `plain_numeric`. Returns nothing for unknown names; throws `error` for modifiers that the type does not take.
 [[nodiscard]] std::optional<column_type> type_from_sql(std::string_view name, std::span<const int> modifiers = {});
 
 /// Returns decimal(precision, scale) after checking the arguments.

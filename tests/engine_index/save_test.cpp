@@ -164,6 +164,35 @@ TEST_F(saved_index, OfAnotherTableIsRefused) {
   EXPECT_THROW(static_cast<void>(table_index::load(t.now, spec, from, device::cpu(1))), engine::damaged_file);
 }
 
+TEST_F(saved_index, ADeferredOneIsOpenedOnceByItsFirstUse) {
+  for (const index_kind kind : all_kinds) {
+    model_table t({{type_id::int32}, {type_id::int64}});
+    t.append(numbered_rows(5000, 30, 1, 10));
+    const auto index = index_over(t, {0}, kind);
+    write(keep(*index));
+    std::atomic<int> opened = 0;
+    const auto deferred = table_index::deferred(t.now, index->spec(), device::cpu(2), [&](const auto& table) {
+      if (opened++ == 0) throw error("not yet");
+      EXPECT_EQ(table, t.now);
+      return load(t, *index);
+    });
+    EXPECT_EQ(deferred->spec().columns, index->spec().columns);
+    EXPECT_TRUE(deferred->is_whole());
+    EXPECT_FALSE(deferred->is_built());
+    EXPECT_EQ(opened, 0);
+    EXPECT_THROW(static_cast<void>(deferred->kind()), error);
+    EXPECT_FALSE(deferred->is_open());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_EQ(deferred->rows_indexed(), 5000U); });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(opened, 2);
+    EXPECT_TRUE(deferred->is_open());
+    EXPECT_EQ(deferred->layout(), index->layout());
+    apply(*deferred, t, numbered_rows(5, 30, 2, 3), {7, 8});
+    EXPECT_EQ(deferred->validate(), "");
+  }
+}
+
 /// Adds and deletes rows of the table only.
 void change(model_table& t, const rows_of_cells& in, const row_numbers& out) { t.take(t.with(in, out), in, out); }
 

@@ -54,6 +54,19 @@ TEST(EngineDeclaredTypes, LengthsAreEnforcedAfterTheDatabaseIsOpenedAgain) {
   EXPECT_EQ(sql_name(declared_type_of(*db.tables().find("t"), 2)), "numeric");
 }
 
+TEST(EngineDeclaredTypes, NumericWithoutDigitsIsOneType) {
+  database_options options;
+  options.device = device::cpu();
+  database db(options);
+  db.execute("CREATE TABLE t (n numeric, e decimal, d double precision, s varchar)");
+  db.execute("INSERT INTO t VALUES (0.123456789, 0.123456789, 0.123456789, '0.123456789')");
+  const auto rows = db.execute("SELECT n, e, d::numeric, CAST(s AS numeric) FROM t").rows;
+  for (int i = 0; i < rows->num_columns(); ++i) {
+    EXPECT_EQ(rows->schema()->field(i)->type()->ToString(), "decimal128(38, 9)") << i;
+    EXPECT_EQ((*rows->column(i)->GetScalar(0))->ToString(), "0.123456789") << i;
+  }
+}
+
 TEST(EngineDeclaredTypes, CopyRefusesTextsThatAreTooLong) {
   const test::scratch_folder scratch;
   const auto file = (scratch.path() / "rows.csv").string();

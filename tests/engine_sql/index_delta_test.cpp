@@ -347,6 +347,7 @@ TEST_F(IndexDeltas, ADamagedFileIsReplacedByABuildFromTheRows) {
     expect_agreement(fmt::format("damage {}", way), 1);
     {
       database db(options());
+      for (const auto& index : db.tables().find("t")->indexes) index->open();
       EXPECT_THROW(db.execute(fmt::format("INSERT INTO t VALUES ({}, 1, 1, 'twice')", -1 - way)), error);
       ASSERT_EQ(db.warnings().size(), 1U) << way;
       EXPECT_NE(db.warnings()[0].find(file.filename().string()), std::string::npos) << db.warnings()[0];

@@ -23,6 +23,8 @@ TEST(Types, NamesLeadBackToTheTypeTheyStandFor) {
   const std::array twelve_two = {12, 2};
   EXPECT_EQ(type_from_sql("NUMERIC", twelve_two), decimal_type(12, 2));
   EXPECT_EQ(sql_name(decimal_type(12, 2)), "numeric(12,2)");
+  EXPECT_EQ(type_from_sql("numeric"), decimal_type(38, 9)) << "as a column of CREATE TABLE";
+  EXPECT_EQ(type_from_sql("decimal"), plain_numeric);
 }
 
 TEST(Types, NamesOfPostgresParserAreKnown) {

@@ -39,6 +39,10 @@ struct database_options {
   /// Changes, creates and locks nothing in `path`, and rejects statements that change data. Any number of processes may
   /// read while one writes; each sees the state at the time when it opened the database.
   bool read_only = false;
+  /// Installs a process-wide handler for SIGBUS when `path` is opened, so that a statement fails with XX001 if another
+  /// program truncates a file of the database while it is read. Other faults go to the handler that was installed
+  /// before. false: such a statement ends the process; truncations between statements are detected in any case.
+  bool handle_sigbus = true;
   /// Bytes that a statement may allocate; a statement that needs more fails with 53200 and changes nothing. None: 80 %
   /// of the memory of the machine or its cgroup. SET memory_limit changes it.
   std::optional<std::int64_t> memory_limit = std::nullopt;

@@ -17,8 +17,9 @@
 
 namespace espalier::engine {
 
-// A loaded index has validated keys and no tree; the first query or change builds it. Until then `is_made` is false,
-// and `saved` has the properties of the index.
+// A deferred index has a spec only; the first use of anything else opens it. A loaded index has validated keys and no
+// tree; the first query or change builds it. Until then `is_made` is false, and `saved` has the properties of the
+// index.
 struct table_index::parts {
   parts(index_spec s, table_ptr t, const device& d, built_core b)
       : spec(std::move(s)), table(std::move(t)), where(d), built(std::move(b)) {}
@@ -32,8 +33,29 @@ struct table_index::parts {
     index_kind kind = index_kind::automatic;
     std::uint64_t rows = 0, null_rows = 0;
   } saved;
+  opener open;  // of an index that is not open yet
+  std::atomic<bool> is_open = true;
   std::atomic<bool> is_made = true;
   std::mutex making;
+
+  parts& opened() {
+    if (!is_open.load(std::memory_order_acquire)) open_once();
+    return *this;
+  }
+
+  void open_once() {
+    const std::scoped_lock lock(making);
+    if (is_open.load(std::memory_order_relaxed)) return;
+    std::unique_ptr<table_index> index;
+    tbb::this_task_arena::isolate([&] { index = open(table); });  // as in make_core_once
+    auto& from = *index->parts_;
+    built = std::move(from.built);
+    keys = std::move(from.keys);
+    saved = from.saved;
+    is_made.store(from.is_made.load(std::memory_order_relaxed), std::memory_order_release);
+    open = nullptr;
+    is_open.store(true, std::memory_order_release);
+  }
 
   void make_later(index_kind kind, ordered_keys from) {
     saved = {kind, from.rows.size(), from.null_rows};
@@ -42,6 +64,7 @@ struct table_index::parts {
   }
 
   [[nodiscard]] table_index_impl& core() {
+    opened();
     if (!is_made.load(std::memory_order_acquire)) make_core_once();
     return *built.core;
   }
@@ -68,7 +91,7 @@ struct table_index::parts {
   }
 
   [[nodiscard]] const table_index_impl& asked(const range_batch& ranges) {
-    require_own(ranges);
+    opened().require_own(ranges);
     return core();
   }
 
@@ -161,16 +184,25 @@ std::unique_ptr<table_index> table_index::build(table_ptr table, index_spec spec
       new table_index(std::make_unique<parts>(std::move(spec), std::move(table), where, std::move(built))));
 }
 
+std::unique_ptr<table_index> table_index::deferred(table_ptr table, index_spec spec, const device& where, opener open) {
+  check_spec(*table, spec);
+  auto unread = std::make_unique<parts>(std::move(spec), std::move(table), where, built_core{});
+  unread->open = std::move(open);
+  unread->is_made = false;
+  unread->is_open = false;
+  return std::unique_ptr<table_index>(new table_index(std::move(unread)));
+}
+
 // ---- queries -------------------------------------------------------------------------------------------------------
 
-range_batch table_index::ranges(const key_ranges& shape) const { return parts_->built.encoder->ranges(shape); }
+range_batch table_index::ranges(const key_ranges& shape) const { return parts_->opened().built.encoder->ranges(shape); }
 
 std::vector<std::uint64_t> table_index::counts(const range_batch& ranges) const {
   return parts_->asked(ranges).counts(ranges);
 }
 
 std::vector<std::uint64_t> table_index::estimates(const range_batch& ranges) const {
-  parts_->require_own(ranges);
+  parts_->opened().require_own(ranges);
   if (auto counts = parts_->counts_without_tree(ranges)) return std::move(*counts);
   return parts_->core().estimates(ranges);
 }
@@ -285,17 +317,25 @@ void table_index::rebase(table_ptr now) noexcept { parts_->table = std::move(now
 
 const index_spec& table_index::spec() const noexcept { return parts_->spec; }
 bool table_index::is_whole() const noexcept { return !parts_->is_made || parts_->built.core->is_whole(); }
-index_kind table_index::kind() const { return parts_->is_made ? parts_->built.core->kind() : parts_->saved.kind; }
+index_kind table_index::kind() const {
+  const auto& open = parts_->opened();
+  return open.is_made ? open.built.core->kind() : open.saved.kind;
+}
 bool table_index::has_ranks() const { return kind() == index_kind::static_tree || kind() == index_kind::radix; }
 const device& table_index::get_device() const noexcept { return parts_->where; }
 std::uint64_t table_index::rows_indexed() const {
-  return parts_->is_made ? parts_->built.core->size() : parts_->saved.rows;
+  const auto& open = parts_->opened();
+  return open.is_made ? open.built.core->size() : open.saved.rows;
 }
 std::uint64_t table_index::null_rows() const {
-  return parts_->is_made ? parts_->built.core->null_rows() : parts_->saved.null_rows;
+  const auto& open = parts_->opened();
+  return open.is_made ? open.built.core->null_rows() : open.saved.null_rows;
 }
+bool table_index::is_open() const noexcept { return parts_->is_open.load(std::memory_order_acquire); }
+void table_index::open() const { parts_->opened(); }
 bool table_index::is_built() const noexcept { return parts_->is_made.load(std::memory_order_acquire); }
 std::size_t table_index::bytes() const {
+  parts_->opened();
   const std::scoped_lock lock(parts_->making);
   if (is_built()) return parts_->built.core->bytes();
   const auto& keys = parts_->keys;
@@ -352,7 +392,7 @@ void table_index::save(section_writer& to) const {
 }
 
 std::string table_index::layout() const {
-  const key_encoder& encoder = *parts_->built.encoder;
+  const key_encoder& encoder = *parts_->opened().built.encoder;
   std::string text = fmt::format("{} {}", to_string(kind()), static_cast<int>(encoder.form()));
   for (const key_field& f : encoder.fields()) {
     text += fmt::format(" ({} {} {} {} {} {} {})", static_cast<int>(f.type.id), f.type.precision, f.type.scale,

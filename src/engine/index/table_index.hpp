@@ -134,6 +134,11 @@ class table_index {
   /// support such keys: blink, static and hybrid support keys that fit 64 bits, automatic and radix all keys.
   [[nodiscard]] static std::unique_ptr<table_index> build(table_ptr table, index_spec spec, const device& where,
                                                           const index_progress& tell = {});
+  /// Makes an index that calls `open` for its content at the first call that needs more than spec(). If `open` throws,
+  /// so does that call, and the next one tries again.
+  using opener = std::function<std::unique_ptr<table_index>(const table_ptr& table)>;
+  [[nodiscard]] static std::unique_ptr<table_index> deferred(table_ptr table, index_spec spec, const device& where,
+                                                             opener open);
   table_index(const table_index&) = delete;
   table_index& operator=(const table_index&) = delete;
   ~table_index();
@@ -196,6 +201,8 @@ class table_index {
   [[nodiscard]] const device& get_device() const noexcept;
   [[nodiscard]] std::uint64_t rows_indexed() const;  ///< including those with NULL keys
   [[nodiscard]] std::uint64_t null_rows() const;     ///< for an index on one column; in composite keys NULL is a value
+  [[nodiscard]] bool is_open() const noexcept;       ///< false if it is deferred and its content was not needed yet
+  void open() const;                                 ///< does what the first use does
   [[nodiscard]] bool is_built() const noexcept;      ///< false if it was loaded and not used yet
   [[nodiscard]] std::size_t bytes() const;           ///< in host and device memory; the keys only before is_built()
   [[nodiscard]] bool can_aggregate(aggregate_function f, std::size_t column) const;

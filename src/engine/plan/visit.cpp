@@ -183,9 +183,16 @@ std::set<column_id> free_columns(const plan_node& plan) {
   return out;
 }
 
+void collect_columns_and_outer(const expr_ptr& e, std::set<column_id>& into) {
+  collect_columns(e, into);
+  std::vector<std::pair<plan_ptr, const expr*>> queries;
+  subqueries_in(e, queries);
+  for (const auto& [query, where] : queries) into.merge(free_columns(*query));
+}
+
 bool contains_all(const std::set<column_id>& have, const expr_ptr& e) {
   std::set<column_id> used;
-  collect_columns(e, used);
+  collect_columns_and_outer(e, used);
   return std::includes(have.begin(), have.end(), used.begin(), used.end());
 }
 

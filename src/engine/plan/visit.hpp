@@ -15,6 +15,9 @@ void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&
 [[nodiscard]] std::set<column_id> output_ids(const plan_node& plan);
 /// Returns the columns that the plan uses and no node in it defines, which belong to an enclosing query.
 [[nodiscard]] std::set<column_id> free_columns(const plan_node& plan);
+/// Adds the columns of the expression itself and the free columns of its subqueries.
+void collect_columns_and_outer(const expr_ptr& e, std::set<column_id>& into);
+/// Returns whether `have` has all of these columns.
 [[nodiscard]] bool contains_all(const std::set<column_id>& have, const expr_ptr& e);
 
 }  // namespace espalier::engine

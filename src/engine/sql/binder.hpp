@@ -182,6 +182,9 @@ class window_permission {
 [[nodiscard]] bool uses_any(const expr_ptr& e, const std::set<column_id>& columns);
 [[nodiscard]] plan_ptr with_filter(plan_ptr input, std::vector<expr_ptr> conditions);
 [[nodiscard]] bool has_correlated_query(const expr_ptr& e);
+/// Returns whether an expression of the plan has a correlated subquery. After binding, this is a condition with columns
+/// of a query further out.
+[[nodiscard]] bool has_correlated_query(const plan_node& plan);
 /// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the
 /// plan has another shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);

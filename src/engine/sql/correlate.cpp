@@ -9,12 +9,19 @@
 namespace espalier::engine {
 bool uses_any(const expr_ptr& e, const std::set<column_id>& columns) {
   std::set<column_id> used;
-  collect_columns(e, used);
+  collect_columns_and_outer(e, used);
   return std::any_of(used.begin(), used.end(), [&](column_id id) { return columns.contains(id); });
 }
 
 bool has_correlated_query(const expr_ptr& e) {
   return any_node(e, [](const expr& node) { return node.query && !free_columns(*node.query).empty(); });
+}
+
+bool has_correlated_query(const plan_node& constant_plan) {
+  auto& plan = const_cast<plan_node&>(constant_plan);  // only read
+  bool found = false;
+  for_each_expression(plan, [&](const expr_ptr& e) { found |= has_correlated_query(e); });
+  return found || std::ranges::any_of(plan.inputs, [](const plan_ptr& input) { return has_correlated_query(*input); });
 }
 
 plan_ptr with_filter(plan_ptr input, std::vector<expr_ptr> conditions) {
@@ -33,7 +40,7 @@ struct correlation {
 };
 
 std::optional<correlation> correlation_of(const expr_ptr& condition, const std::set<column_id>& outer) {
-  if (condition->kind != op::equal) return std::nullopt;
+  if (condition->kind != op::equal || has_correlated_query(condition)) return std::nullopt;
   const bool outer_first = uses_any(condition->args[0], outer);
   const auto& theirs = condition->args[outer_first ? 0 : 1];
   const auto& mine = condition->args[outer_first ? 1 : 0];
@@ -46,6 +53,7 @@ std::optional<correlation> correlation_of(const expr_ptr& condition, const std::
 }  // namespace
 
 bool is_correlated_equality(const expr_ptr& condition, const std::set<column_id>& outer) {
+  if (has_correlated_query(condition)) return false;
   return contains_all(outer, condition) || correlation_of(condition, outer).has_value();
 }
 
@@ -77,7 +85,8 @@ std::vector<expr_ptr> correlation_keys(binder& binds, plan_ptr& rows, const std:
 
 void refuse_two_levels_up(int position) {
   throw_sql_error(codes::feature_not_supported, position,
-                  "This subquery refers to a table two query levels up, which is not supported.");
+                  "This subquery refers to a table two or more query levels up, which is supported only in the WHERE "
+                  "clause of a subquery without GROUP BY, DISTINCT, LIMIT and LATERAL. Rewrite it as a join.");
 }
 
 namespace {
@@ -126,9 +135,6 @@ class hoisting {
     auto& filter = static_cast<filter_node&>(*node);
     std::vector<expr_ptr> kept;
     for (const auto& condition : filter.conditions) {
-      if (has_correlated_query(condition)) {
-        refuse_two_levels_up(condition->position);
-      }
       (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
     }
     from(filter.inputs[0]);
@@ -143,7 +149,7 @@ class hoisting {
     }
     from(project.inputs[0]);
     std::set<column_id> needed;
-    for (const auto& condition : hoisted_) collect_columns(condition, needed);
+    for (const auto& condition : hoisted_) collect_columns_and_outer(condition, needed);
     const auto shown = output_ids(project);
     for (const auto& column : project.inputs[0]->outputs) {
       if (!needed.contains(column.id) || shown.contains(column.id)) continue;
@@ -306,6 +312,7 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
                      std::vector<expr_ptr>& inner) {
   out.earlier = query.sort->keys[0].descending;
   for (const auto& condition : query.filter->conditions) {
+    if (has_correlated_query(condition)) return false;
     if (!uses_any(condition, outer)) {
       inner.push_back(condition);
       continue;
@@ -405,13 +412,19 @@ plan_ptr binder::in_join(plan_ptr input, const expr_ptr& e) {
 plan_ptr binder::filtered(plan_ptr input, const expr_ptr& condition) {
   std::vector<expr_ptr> parts, kept;
   split_conjunction(condition, parts);
+  const auto own = output_ids(*input);
   for (const auto& part : parts) {
     const bool negated = part->kind == op::logical_not;
     const auto& core = negated ? part->args[0] : part;
     const bool correlated = core->query && !free_columns(*core->query).empty();
-    if (core->kind == op::exists_query && correlated) {
+    const bool joins = correlated && !has_correlated_query(*core->query);
+    if (has_correlated_query(part) && !contains_all(own, part)) {
+      // A subquery of it names columns of a query further out. Where this query is itself a subquery, the condition
+      // moves out until all of its columns are in reach (joined_groups).
+      kept.push_back(part);
+    } else if (core->kind == op::exists_query && joins) {
       input = exists_join(std::move(input), core, negated);
-    } else if (core->kind == op::in_query && !negated) {
+    } else if (core->kind == op::in_query && !negated && (joins || !correlated)) {
       input = in_join(std::move(input), core);
     } else {
       kept.push_back(lifted(input, part));

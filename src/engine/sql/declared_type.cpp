@@ -43,7 +43,7 @@ expr_ptr exact_number(const expr_ptr& value, const column_type& to) {
   if (const auto number = quoted_number(value)) {
     from = number;
   } else if (!value->open && value->type.id == type_id::varchar) {
-    from = coerced(value, {type_id::decimal, max_decimal_precision, 2 * plain_numeric_scale});
+    from = coerced(value, {type_id::decimal, max_decimal_precision, 2 * plain_numeric.scale});
   }
   if (from->open || from->type.id != type_id::decimal || from->type.scale <= to.scale) return coerced(from, to);
   auto out = std::make_shared<expr>(*make_call(op::function, to, {from}, value->position));
@@ -72,10 +72,7 @@ declared_type declared(const ast::type_name& type) {
   if (!found)
     throw_sql_error(codes::undefined_object, type.position, fmt::format("The type {} is not supported.", type.name));
   out.type = *found;
-  if (found->id == type_id::decimal && type.modifiers.empty()) {
-    rule = column_rule::numeric;
-    out.type = {type_id::decimal, max_decimal_precision, plain_numeric_scale};
-  }
+  if (found->id == type_id::decimal && type.modifiers.empty()) rule = column_rule::numeric;
   return out;
 }
 

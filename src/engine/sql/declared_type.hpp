@@ -8,8 +8,6 @@
 
 namespace espalier::engine {
 
-inline constexpr int plain_numeric_scale = 9;  ///< scale of numeric without a precision, which has precision 38
-
 /// Throws `located_error` for types that are not supported.
 [[nodiscard]] declared_type declared(const ast::type_name& type);
 /// Converts a value as INSERT and UPDATE store it. Texts that are too long and a loss of digits are errors.

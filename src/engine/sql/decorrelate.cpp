@@ -197,6 +197,33 @@ void refuse_out_of_reach(const std::vector<expr_ptr>& expressions, const plan_no
   }
 }
 
+// Removes the conditions with correlated subqueries from `conditions` and returns them. A join cannot evaluate them.
+std::vector<expr_ptr> conditions_with_queries(std::vector<expr_ptr>& conditions) {
+  std::vector<expr_ptr> out;
+  std::erase_if(conditions, [&](const expr_ptr& condition) {
+    if (!has_correlated_query(condition)) return false;
+    out.push_back(condition);
+    return true;
+  });
+  return out;
+}
+
+// Adds a column to `pairs` that is true where `marker` and the filters are, else NULL, and returns it. Subqueries of
+// the filters, which may name columns of both sides of the pairs, become joins. The pairs that pass are sorted first,
+// since "first" takes the value of the first row of a group.
+expr_ptr mark_passing(binder& binds, plan_ptr& pairs, const expr_ptr& marker, const std::vector<expr_ptr>& filters) {
+  const auto condition = binds.lifted(pairs, conjunction(filters));
+  const auto out = make_column(binds.new_column(), truth_type);
+  wider flagged(std::move(pairs));
+  flagged.add(when(marker, when(condition, make_boolean(true))), {out->column, "", truth_type});
+  auto sort = std::make_shared<sort_node>();
+  sort->keys.push_back({out, false, false});
+  sort->outputs = flagged.project->outputs;
+  sort->inputs = {flagged.project};
+  pairs = std::move(sort);
+  return out;
+}
+
 // Returns a reference to the rows of a shared plan, with new column ids.
 std::shared_ptr<shared_node> reader_of(binder& binds, const std::shared_ptr<shared_plan>& source,
                                        std::map<column_id, expr_ptr>& ids) {
@@ -295,14 +322,19 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   const auto rows = numbered(*this, std::move(input));
   const auto number = make_column(rows->outputs.back().id, count_type);
   wider marked(query.rows);
-  const auto marker = make_column(new_column(), truth_type);
+  auto marker = make_column(new_column(), truth_type);
   marked.add(make_boolean(true), {marker->column, "", truth_type});
+  const auto filters = conditions_with_queries(conditions);
   auto pairs = joined(rows, marked.project, join_type::left, std::move(conditions));
+  if (!filters.empty()) {
+    if (query.limited) refuse_two_levels_up(position);
+    marker = mark_passing(*this, pairs, marker, filters);
+  }
   pairs = limited_per_group(*this, std::move(pairs), query, {number});
   for (auto& call : calls) {
     if (!call.argument) {
       call.argument = marker;
-    } else if (call.argument->kind != op::column || outer.contains(call.argument->column)) {
+    } else if (call.argument->kind != op::column || outer.contains(call.argument->column) || !filters.empty()) {
       call.argument = when(marker, call.argument);
     }
   }
@@ -428,6 +460,9 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
     return with_filter(above(with_filter(std::move(out), std::move(conditions)), values), std::move(on));
   }
   auto conditions = pull_up_correlated_predicates(*this, query.rows, position);
+  if (std::ranges::any_of(conditions, [](const expr_ptr& e) { return has_correlated_query(e); })) {
+    refuse_two_levels_up(position);
+  }
   auto above_rows = query.values;
   for (const auto& key : query.keys) above_rows.push_back(key.value);
   const auto by_key = [&](const expr_ptr& e) { return is_correlated_equality(e, outer); };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "engine/table/row_counts.hpp"
@@ -18,9 +19,9 @@ enum class index_files : std::uint8_t {
 };
 
 struct kept_index {
-  std::uint64_t content = 0;  ///< its content number in the store
-  row_counts covers;          ///< row counts when the file was written
-  std::string layout;         ///< table_index::layout() of the file
+  std::uint64_t content = 0;            ///< its content number in the store
+  row_counts covers;                    ///< row counts when the file was written
+  std::optional<std::string> layout{};  ///< table_index::layout() of the file; nothing while the index is not open
 
   /// Returns whether the file is worth keeping for a table with the counts `now`. Loading encodes and sorts the added
   /// rows and merges them in one pass over the keys; docs/design/opening.md has figures.

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "engine/catalog.hpp"
 #include "engine/statements/kept_index.hpp"
+#include "engine/store/table_files.hpp"
 
 namespace espalier::engine {
 
@@ -18,6 +20,8 @@ struct open_transaction {
   bool read_only = false;
   bool has_failed = false;
   bool has_changes = false;
+  /// Files from which changes were computed. Rows of a change may be read where they are mapped until COMMIT.
+  std::set<std::shared_ptr<const table_files>> used;
 
   /// The undo information of an index, and the index itself, which the entries of `tables` may no longer reference.
   struct changed_index {

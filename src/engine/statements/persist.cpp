@@ -115,6 +115,7 @@ void forget_files(kept_indexes& kept, const table_entry& changed, index_files fi
 }  // namespace
 
 void session::load(file_layer& files) {
+  if (options_.handle_sigbus) install_sigbus_handler();
   store_ = options_.read_only ? store::open_read_only(options_.path) : store::open(options_.path, files);
   for (const auto& table : store_->list()) {
     if (table.problem.empty()) {
@@ -145,11 +146,22 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
   entry->version = table.rows;
   entry->constraints = constraints_from(table.about);
   entry->declarations = declarations_from(table.about);
-  // Index files are recorded after all indexes have been loaded, since an interrupted load is repeated.
+  entry->files = table.files;
   kept_indexes kept;
-  std::vector<std::string> problems;
-  for (const auto& index : table.indexes) entry->indexes.push_back(loaded_or_built(table, index, kept, problems));
-  warnings_.insert(warnings_.end(), problems.begin(), problems.end());
+  for (const auto& index : table.indexes) {
+    auto spec = spec_from(index.name, index.spec, *table.rows);
+    std::uint64_t content = 0;
+    if (index.sections) {
+      content = store_->content_of(table.name, index.name);
+      kept[index.name] = {content, index.covers.value_or(table.rows->counts())};
+    }
+    entry->indexes.push_back(table_index::deferred(
+        table.rows, spec, device_,
+        [this, name = table.name, index, spec, content, files = table.files](const table_version::pointer& rows) {
+          return loaded_or_built({name, rows, files}, index, spec, content);
+        }));
+    if (!options_.rebuild_damaged_indexes) entry->indexes.back()->open();
+  }
   // The file has the committed state, to which a ROLLBACK returns, too.
   if (transaction_) transaction_->files.insert(kept.begin(), kept.end());
   index_file_versions_.insert(kept.begin(), kept.end());
@@ -158,33 +170,53 @@ std::shared_ptr<const table_entry> session::read_table(const std::string& name) 
 }
 
 // An index can always be rebuilt from the rows: a damaged file costs the time of a build but never a wrong result.
-std::shared_ptr<table_index> session::loaded_or_built(const loaded_table& table, const loaded_index& index,
-                                                      kept_indexes& kept, std::vector<std::string>& problems) const {
-  auto spec = spec_from(index.name, index.spec, *table.rows);
+std::unique_ptr<table_index> session::loaded_or_built(const indexed_table& table, const loaded_index& index,
+                                                      const index_spec& spec, std::uint64_t content) {
   std::string problem = index.problem;
   if (index.sections) {
     try {
-      if (std::shared_ptr<table_index> loaded =
-              table_index::load(table.rows, spec, index.sections, device_, index.covers)) {
-        kept[index.name] = {store_->content_of(table.name, index.name), index.covers.value_or(table.rows->counts()),
-                            loaded->layout()};
+      if (auto loaded = table_index::load(table.rows, spec, index.sections, device_, index.covers)) {
+        table.files->add(index.sections->file());
+        record_layout(index.name, content, loaded->layout());
         return loaded;
       }
     } catch (const damaged_file& e) {
       problem = e.finding();
     }
   }
-  if (!problem.empty()) {
-    if (!options_.rebuild_damaged_indexes) throw error(will_be_built_anew(problem, index.name, table.name));
-    problems.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
-                                   index.name, table.name));
+  if (!problem.empty() && !options_.rebuild_damaged_indexes) {
+    throw error(will_be_built_anew(problem, index.name, table.name));
   }
-  return table_index::build(table.rows, std::move(spec), device_);
+  auto built = table_index::build(table.rows, spec, device_);
+  record_layout(index.name, content, std::nullopt);
+  if (!problem.empty()) {
+    const std::scoped_lock lock(opening_);
+    warnings_.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
+                                    index.name, table.name));
+  }
+  return built;
+}
+
+void session::record_layout(const std::string& index, std::uint64_t content, const std::optional<std::string>& layout) {
+  const std::scoped_lock lock(opening_);
+  const auto record = [&](kept_indexes& kept) {
+    const auto found = kept.find(index);
+    if (found == kept.end() || found->second.content != content) return;
+    if (layout) {
+      found->second.layout = layout;
+    } else {
+      kept.erase(found);
+    }
+  };
+  record(index_file_versions_);
+  if (transaction_) record(transaction_->files);
 }
 
 void session::keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
                    query_timings& timings) {
+  file_use_scope::require_whole();  // rows that are written or kept until COMMIT may have been read from these files
   if (!transaction_) return write(changed, removed, files, timings);
+  for (const auto& used : file_use_scope::current()) transaction_->used.insert(used);
   auto kept = index_file_versions_;
   for (const auto& name : removed) {
     for (const auto& index : tables_.indexes_of(name)) kept.erase(index);
@@ -209,7 +241,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
     const bool writes_files = &entry == changed && files == index_files::current;
     for (const auto& index : entry.indexes) {
       auto& saved = table.indexes.emplace_back(definition_of(*index));
-      if (writes_files && !kept.contains(saved.name)) {
+      if (writes_files && index->is_open() && !kept.contains(saved.name)) {
         kept[saved.name] = {store_->new_content(), entry.version->counts(), index->layout()};
         saved.save = [index](section_writer& to) { index->save(to); };
       }
@@ -239,13 +271,17 @@ void session::save_indexes() {
   for (const auto& entry : tables_.all_in_memory()) {
     bool lacks_files = false;
     for (const auto& index : entry->indexes) {
+      if (!index->is_open()) continue;  // it is not changed; without a file it is built when it is used
       const auto found = index_file_versions_.find(index->spec().name);
       // A file with another layout might not be able to encode the added rows.
       if (found != index_file_versions_.end() && found->second.layout == index->layout()) continue;
       if (found != index_file_versions_.end()) index_file_versions_.erase(found);
       lacks_files = true;
     }
-    if (lacks_files) keep(entry.get(), {}, index_files::current, timings);
+    if (!lacks_files) continue;
+    const file_use_scope read;  // saving an index may read the rows
+    file_use_scope::add(entry->files);
+    keep(entry.get(), {}, index_files::current, timings);
   }
 }
 

@@ -64,8 +64,9 @@ std::shared_ptr<const table_entry> session::entry_of(const ast::table_name& name
 
 void session::require_usable() const {
   if (store_ && store_->poisoned()) {
-    throw engine_error(fmt::format("Database '{}' has to be opened again after a failed write.", options_.path.string()),
-                       codes::io_error);
+    throw engine_error(
+        fmt::format("Database '{}' has to be opened again after a failed write.", options_.path.string()),
+        codes::io_error);
   }
   if (transaction() == transaction_status::failed) {
     throw engine_error(
@@ -119,7 +120,8 @@ query_result session::run(const ast::statement& statement, const progress& tell,
     query_result operator()(const ast::transaction& s) { return self.run_transaction(s); }
     query_result operator()(const ast::set_option& s) { return self.run_set(s); }
   };
-  return std::visit(visitor{*this, tell}, statement.body);
+  const bool commits = changes_something(statement) || std::holds_alternative<ast::transaction>(statement.body);
+  return scope.with_whole_files(commits, [&] { return std::visit(visitor{*this, tell}, statement.body); });
 }
 
 }  // namespace espalier::engine

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -99,9 +100,17 @@ class session {
   void load(file_layer& files);
   /// Called by the catalog when a statement first references a table.
   std::shared_ptr<const table_entry> read_table(const std::string& name);
-  /// If the index file is valid, it is added to `kept`; otherwise the reason is added to `problems`.
-  std::shared_ptr<table_index> loaded_or_built(const loaded_table& table, const loaded_index& index, kept_indexes& kept,
-                                               std::vector<std::string>& problems) const;
+  struct indexed_table {
+    const std::string& name;
+    const table_version::pointer& rows;
+    const std::shared_ptr<table_files>& files;
+  };
+  /// Loads an index of the folder, or builds it if it has no file or a damaged one, which is a warning. Called by the
+  /// first thread that uses the index. `content` is the content number of the file.
+  std::unique_ptr<table_index> loaded_or_built(const indexed_table& table, const loaded_index& index,
+                                               const index_spec& spec, std::uint64_t content);
+  /// Records the layout of a file that was loaded, or nothing if the file cannot be used.
+  void record_layout(const std::string& index, std::uint64_t content, const std::optional<std::string>& layout);
   void warn_of_damage(const std::string& problem);
   /// Writes the tables as they will be after `changed` (null for none) is in place and `removed` are dropped. In a
   /// transaction COMMIT does it.
@@ -121,6 +130,7 @@ class session {
   kept_indexes index_file_versions_;
   /// Tables whose loading was interrupted; their files may have been unlinked since.
   std::map<std::string, loaded_table> half_read_;
+  std::mutex opening_;  ///< guards `warnings_` and the records of files while threads of a statement open indexes
   std::vector<std::string> warnings_;
   std::unique_ptr<open_transaction> transaction_;
   std::uint64_t transactions_ = 0;  ///< transactions started so far

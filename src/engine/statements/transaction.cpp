@@ -94,6 +94,7 @@ query_result session::run_transaction(const ast::transaction& statement) {
     roll_back();
   } else {
     try {
+      for (const auto& files : transaction_->used) file_use_scope::add(files);
       if (transaction_->has_changes) write(nullptr, {}, index_files::current, out.timings);
     } catch (...) {
       roll_back();

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/store/sections.hpp"
 #include "espalier/engine/engine_error.hpp"
 
 namespace espalier::engine {
@@ -148,7 +149,7 @@ void output_file::finish() {
   }
 }
 
-mapped_file::mapped_file(const std::filesystem::path& path) {
+mapped_file::mapped_file(const std::filesystem::path& path) : path_(path) {
   const int handle = open_retrying(path, O_RDONLY | O_NONBLOCK);  // opening a pipe would block
   if (handle < 0) fail_with_errno("opened", path);
   struct stat about {};
@@ -167,9 +168,24 @@ mapped_file::mapped_file(const std::filesystem::path& path) {
   if (!known || address == MAP_FAILED) fail_with_errno("mapped into memory", path);
   data_ = static_cast<const std::byte*>(address);
   size_ = static_cast<std::size_t>(about.st_size);
+  device_ = about.st_dev;
+  inode_ = about.st_ino;
+  if (data_ != nullptr) guard_.emplace(data_, size_);
+}
+
+// The path is asked, since an open descriptor for every file of a database may be more than a process can have.
+void mapped_file::require_whole() const {
+  struct stat now {};
+  const bool exists = ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+  if (exists && static_cast<std::size_t>(now.st_size) < size_) {
+    throw damaged_file(
+        path_, fmt::format("it was truncated from {} to {} bytes while the database was open", size_, now.st_size));
+  }
+  if (guard_ && guard_->has_lost_pages()) throw damaged_file(path_, "it was truncated while the database was open");
 }
 
 mapped_file::~mapped_file() {
+  guard_.reset();  // before the addresses can belong to another mapping
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 

@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+
+#include "engine/store/sigbus_handler.hpp"
 
 namespace espalier::engine {
 
@@ -71,8 +74,8 @@ class output_file {
 inline constexpr std::string_view temporary_ending = ".part";
 
 /// The bytes of a file, mapped read-only for the lifetime of this object. An empty file has no bytes and is not an
-/// error; anything but a regular file is refused. If another program truncates the file meanwhile, the process is
-/// killed by SIGBUS.
+/// error; anything but a regular file is refused. If another program truncates the file meanwhile, the lost bytes are
+/// zeros, and reading a lost page kills the process unless the SIGBUS handler is installed.
 class mapped_file {
  public:
   explicit mapped_file(const std::filesystem::path& path);
@@ -81,10 +84,17 @@ class mapped_file {
   ~mapped_file();
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+  /// Throws `damaged_file` if the file has been truncated since it was mapped. A file that was removed or replaced by
+  /// another one is not truncated: the mapping keeps it.
+  void require_whole() const;
 
  private:
+  std::filesystem::path path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::uint64_t device_ = 0;  // device and inode identify the file
+  std::uint64_t inode_ = 0;
+  std::optional<guarded_range> guard_;
 };
 
 /// An exclusive lock on a folder for the lifetime of this object; the folder is created if necessary. Throws if another

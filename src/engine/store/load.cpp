@@ -83,7 +83,10 @@ loaded_table load_table(mapped_files& files, const table_record& table, row_chec
     loaded.problem = fmt::format("Table '{}' cannot be read: {}", table.name, e.what());
     return loaded;
   }
+  auto used = std::make_shared<table_files>(table.name);
+  for (const auto& segment : table.segments) used->add(files.take(segment));
   for (const auto& index : table.indexes) loaded.indexes.push_back(load_index_or_note(files, index));
+  loaded.files = std::move(used);
   return loaded;
 }
 

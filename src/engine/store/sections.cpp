@@ -115,6 +115,7 @@ std::shared_ptr<const mapped_sections> mapped_sections::open(const std::filesyst
 
 std::shared_ptr<const mapped_sections> mapped_sections::open(std::shared_ptr<mapped_file> file,
                                                              const std::filesystem::path& path, std::string_view kind) {
+  file->require_whole();
   auto sections = std::shared_ptr<mapped_sections>(new mapped_sections(file->bytes(), path, kind));
   sections->file_ = std::move(file);
   return sections;
@@ -172,6 +173,7 @@ bool mapped_sections::has(std::string_view name) const noexcept { return find(na
 void mapped_sections::check(const entry& section) const {
   auto& done = checked_[static_cast<std::size_t>(&section - entries_.data())];
   if (done.load(std::memory_order_acquire)) return;
+  if (file_) file_->require_whole();
   if (checksum_of(section.padded) != section.checksum) {
     throw damaged_file(path_, fmt::format("section '{}' has another checksum", section.name));
   }

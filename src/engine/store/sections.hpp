@@ -80,6 +80,7 @@ class mapped_sections {
   ~mapped_sections();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const std::shared_ptr<mapped_file>& file() const noexcept { return file_; }  ///< null after over()
   [[nodiscard]] bool has(std::string_view name) const noexcept;
   /// Returns the checksum of the file, as returned by file_section_writer::finish.
   [[nodiscard]] std::uint64_t checksum() const noexcept { return checksum_; }

@@ -352,6 +352,7 @@ void store::commit(const std::vector<saved_table>& tables) {
   garbage after = state_->unwanted;
   state_->add_files_missing_in(next, after);
   next.obsolete.assign(after.files.begin(), after.files.end());
+  file_use_scope::require_whole();
   if (writer.wrote_any()) state_->layer.sync_folder(state_->folder);
   state_->require_own_catalog();
   state_->header = write_catalog(state_->layer, state_->folder, next);

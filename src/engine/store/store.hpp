@@ -22,6 +22,7 @@
 
 #include "engine/store/files.hpp"
 #include "engine/store/sections.hpp"
+#include "engine/store/table_files.hpp"
 #include "engine/table/row_counts.hpp"
 #include "engine/table/table_version.hpp"
 #include "espalier/engine/progress.hpp"
@@ -44,6 +45,7 @@ struct loaded_table {
   table_version::pointer rows;  ///< null if they cannot be read; `problem` has the reason
   std::vector<loaded_index> indexes;
   std::string problem{};
+  std::shared_ptr<table_files> files{};  ///< the files that the rows are mapped from; users of an index add its file
 };
 
 /// A table as listed in the catalog.
@@ -99,7 +101,8 @@ class store {
   [[nodiscard]] std::uint64_t new_content() noexcept;
 
   /// Replaces the tables of the database. If it throws, they are unchanged, with one exception: if the new catalog is
-  /// in place but its folder could not be synced, the error says so, and the database has to be reopened.
+  /// in place but its folder could not be synced, the error says so, and the database has to be reopened. Before the
+  /// catalog is replaced, it checks that no file of this thread's file_use_scope was truncated while it was copied.
   void commit(const std::vector<saved_table>& tables);
   /// Returns true after such an error: either state may be found after a power failure, so queries must not be answered
   /// from either.

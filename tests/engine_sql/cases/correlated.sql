@@ -64,8 +64,30 @@ SELECT id, (SELECT count(*) FROM u WHERE u.t_id = t.id) AS n FROM t ORDER BY n D
 SELECT q.id, (SELECT count(*) FROM u WHERE u.t_id = q.id) FROM (SELECT id FROM t WHERE a > 3) q;
 SELECT t.id, v.id FROM t JOIN u v ON v.t_id = t.id WHERE v.w = (SELECT max(x.w) FROM u x WHERE x.t_id = t.id);
 SELECT count(*) FROM t, u WHERE u.t_id = t.id AND u.w < (SELECT avg(x.w) FROM u x WHERE x.k = u.k AND x.t_id < t.id);
--- refused: two query levels up
+-- Columns two and three query levels up.
 SELECT id FROM t WHERE a > (SELECT min(w) FROM u WHERE u.t_id = t.id AND u.w > (SELECT min(lo) FROM iv WHERE iv.grp = t.a));
+SELECT g.grp FROM (SELECT DISTINCT grp FROM iv) g WHERE NOT EXISTS (SELECT 1 FROM (SELECT DISTINCT w FROM u WHERE w > 14) c WHERE NOT EXISTS (SELECT 1 FROM iv WHERE iv.grp = g.grp AND iv.lo = c.w));
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = u.w AND iv.grp = t.a % 5));
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND NOT EXISTS (SELECT 1 FROM iv WHERE iv.lo = u.w AND iv.grp = t.a % 5));
+SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = u.w AND iv.grp = t.a % 5));
+SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND NOT EXISTS (SELECT 1 FROM iv WHERE iv.lo = u.w AND iv.grp = t.a % 5));
+SELECT id FROM t WHERE a IN (SELECT w FROM u WHERE u.t_id = t.id AND u.w IN (SELECT lo FROM iv WHERE iv.grp = t.c % 5));
+SELECT id FROM t WHERE a NOT IN (SELECT w FROM u WHERE u.t_id = t.id AND u.w NOT IN (SELECT lo FROM iv WHERE iv.grp = t.c % 5));
+SELECT id, a NOT IN (SELECT w FROM u WHERE u.t_id = t.id AND u.w <> (SELECT max(lo) FROM iv WHERE iv.grp = t.c % 5)) FROM t;
+SELECT id, (SELECT count(*) FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo > u.w AND iv.hi < t.a AND iv.id < 50)) FROM t;
+SELECT id, (SELECT sum(w) FROM u WHERE u.t_id = t.id AND u.w > (SELECT avg(lo) FROM iv WHERE iv.grp = t.a)) FROM t;
+SELECT id, (SELECT u.k FROM u WHERE u.t_id = t.id AND u.id = (SELECT min(x.id) FROM u x WHERE x.t_id = t.id AND x.w <> t.a)) FROM t;
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a));
+SELECT id FROM t WHERE id < 100 AND EXISTS (SELECT 1 FROM iv WHERE iv.id < 40 AND lo > 0 AND EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND u.w > iv.lo));
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND (u.w > 10 OR EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a AND iv.grp = 1)));
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = u.w AND EXISTS (SELECT 1 FROM u x WHERE x.t_id = t.id AND x.w > iv.hi)));
+SELECT id FROM t WHERE id < 200 AND (SELECT count(*) FROM u WHERE u.t_id = t.id AND (SELECT count(*) FROM iv WHERE iv.lo = u.w AND (SELECT max(x.w) FROM u x WHERE x.t_id = t.id AND x.k = u.k) >= iv.hi) > 0) = 1;
+-- refused: two or more query levels up
+SELECT id, (SELECT max(w + (SELECT count(*) FROM iv WHERE iv.lo = t.a)) FROM u WHERE u.t_id = t.id) FROM t;
+-- refused: two or more query levels up
+SELECT t.id, q.id FROM t, LATERAL (SELECT u.id FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a AND iv.hi > u.w)) q;
+-- refused: Unsupported correlated subquery
+SELECT id FROM t WHERE EXISTS (SELECT k FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a AND iv.hi > u.w) GROUP BY k HAVING count(*) > 1);
 -- LATERAL: aggregates, limits, outer columns in the SELECT list.
 SELECT t.id, q.n, q.m FROM t, LATERAL (SELECT count(*) AS n, max(w) AS m FROM u WHERE u.t_id = t.id) q;
 SELECT t.id, q.n FROM t LEFT JOIN LATERAL (SELECT count(*) AS n FROM u WHERE u.t_id = t.id AND u.w > t.a) q ON true;
