@@ -131,20 +131,23 @@ def comparable(value):
 
 
 def sort_key(row, digits):
-    parts = []
+    """Doubles count by their first digits, so that rows whose sums differ in the last bit are compared with each other;
+    all of their digits decide among rows that are equal otherwise."""
+    parts, doubles = [], []
     for value in row:
         if value is None:
             parts.append((0, "", 0.0))
         elif isinstance(value, bool):
             parts.append((1, "", float(value)))
-        elif isinstance(value, decimal.Decimal) and digits == 17:
+        elif isinstance(value, decimal.Decimal):
             parts.append((2, "", value))  # exact: neighbours of large numbers are the same double
-        elif isinstance(value, (float, decimal.Decimal)):
-            number = float(value)
-            parts.append((2, "nan" if math.isnan(number) else "", 0.0 if math.isnan(number) else float(f"{number + 0.0:.{digits}g}")))
+        elif isinstance(value, float):
+            number = 0.0 if math.isnan(value) else value + 0.0
+            parts.append((2, "nan" if math.isnan(value) else "", float(f"{number:.{digits}g}")))
+            doubles.append(number)
         else:
             parts.append((3, str(value), 0.0))
-    return parts
+    return parts, doubles
 
 
 def equal_values(ours, theirs, close):
