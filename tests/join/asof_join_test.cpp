@@ -95,7 +95,7 @@ TYPED_TEST(AsofJoin, ExtremesOfTheTypeHaveExactDistances) {
 }
 
 // Long enough for several parts of two threads; groups that are rare are pending in most parts.
-TYPED_TEST(AsofJoin, PartsOfSeveralThreadsGiveTheRowsOfOneThread) {
+TYPED_TEST(AsofJoin, LargePartsOfSeveralThreadsGiveTheRowsOfOneThread) {
   using Key = TypeParam;
   std::mt19937_64 random(11);
   for (const shape order : {shape::sorted, shape::shuffled}) {
