@@ -34,24 +34,25 @@ const void* kernels_of() {
   return &table;
 }
 
-template <class Team>
+// W is an argument because two files compile this text: a name without it would be one function for the linker.
+template <class Team, class W>
 const void* kernels_for(unsigned value_bytes) {
   switch (value_bytes) {
     case 0:
-      return kernels_of<Team, ESPALIER_WORD, 0>();
+      return kernels_of<Team, W, 0>();
     case 4:
-      return kernels_of<Team, ESPALIER_WORD, 4>();
+      return kernels_of<Team, W, 4>();
     case 8:
-      return kernels_of<Team, ESPALIER_WORD, 8>();
+      return kernels_of<Team, W, 8>();
     default:
-      return kernels_of<Team, ESPALIER_WORD, 16>();
+      return kernels_of<Team, W, 16>();
   }
 }
 
 // Returns a pointer to cpu_kernels<ESPALIER_WORD, value_bytes>, because dispatch supports only plain functions.
 const void* ESPALIER_TABLE(unsigned value_bytes, node_search search) {
-  return search == node_search::linear ? kernels_for<simd_thread<linear_search>>(value_bytes)
-                                       : kernels_for<simd_thread<hierarchical_search>>(value_bytes);
+  return search == node_search::linear ? kernels_for<simd_thread<linear_search>, ESPALIER_WORD>(value_bytes)
+                                       : kernels_for<simd_thread<hierarchical_search>, ESPALIER_WORD>(value_bytes);
 }
 
 ESPALIER_END_TARGET_NAMESPACE
