@@ -73,7 +73,7 @@ expr_ptr integer_argument(const ast::expression& call, const expr_ptr& arg) {
   return coerced(arg, arg->type.id == type_id::int64 ? bigint_type : integer_type);
 }
 
-// Converts the arguments of a function that is no aggregate, and returns the type of its result.
+// Converts the arguments of a function other than an aggregate and returns the type of its result.
 column_type bind_signature(const ast::expression& e, std::vector<expr_ptr>& args) {
   if (e.text == "row_number" || e.text == "rank" || e.text == "dense_rank") {
     require_count(e, 0, 0);
