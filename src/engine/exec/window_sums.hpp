@@ -18,7 +18,8 @@ namespace espalier::engine {
                                                                     const window_order& order,
                                                                     const frame_rows& frames);
 
-/// The sum, or the average if the call is avg, of the values of each frame that are not NULL; NULL for a frame without values.
+/// The sum, or the average if the call is avg, of the values of each frame that are not NULL. NULL for a frame without
+/// such values.
 /// Throws 22003 if a sum has more than 38 digits.
 [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> sums_of_frames(const window_call& call,
                                                                   const std::shared_ptr<arrow::ChunkedArray>& values,
