@@ -58,3 +58,10 @@ function(espalier_private_target target)
     espalier_cuda_options(${target})
   endif()
 endfunction()
+
+# espalier_position_independent(<target>): a static library that shared libraries, such as Python's modules, can contain.
+function(espalier_position_independent target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # Functions of the library are not meant to be replaced at load time: GCC may inline them as it does without -fPIC.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+endfunction()
