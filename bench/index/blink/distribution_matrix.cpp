@@ -26,6 +26,8 @@ namespace {
 
 /// A run that is expected to take longer, by the rate of the last smaller batch, is omitted.
 constexpr double most_seconds_of_a_run = 5;
+/// A shorter run predicts nothing: the scheduler of a busy machine may take milliseconds of it.
+constexpr double fewest_seconds_that_predict = 0.1;
 
 template <class KeyAt>
 column make_column(scalar_kind key, std::uint64_t n, const KeyAt& key_at) {
@@ -129,7 +131,7 @@ class matrix_of_tree {
     }
     r.seconds = median(std::move(seconds));
     r.rate = r.seconds > 0 ? static_cast<double>(batch.size()) / r.seconds : 0;
-    seconds_of_a_key = r.seconds / static_cast<double>(batch.size());
+    if (r.seconds >= fewest_seconds_that_predict) seconds_of_a_key = r.seconds / static_cast<double>(batch.size());
     return r;
   }
 
