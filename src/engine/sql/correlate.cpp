@@ -123,6 +123,8 @@ class hoisting {
         return from_window(static_cast<window_node&>(*node));
       case node_kind::limit:
         return from_limit(node);
+      case node_kind::window_join:
+        return from_window_join(static_cast<window_join_node&>(*node));
       default:
         refuse_correlation(position_);
     }
@@ -233,6 +235,17 @@ class hoisting {
     }
     for (auto& call : window.calls) call.partition_keys += keys.size();
     window.keys.insert(window.keys.begin(), keys.begin(), keys.end());
+  }
+
+  // The results of a left row do not depend on other left rows.
+  void from_window_join(window_join_node& join) {
+    for_each_expression(join, [&](expr_ptr& e) {
+      if (uses_any(e, outer_)) refuse_correlation(position_);
+    });
+    if (!free_columns(*join.inputs[1]).empty()) refuse_correlation(position_);
+    from(join.inputs[0]);
+    join.outputs = join.inputs[0]->outputs;
+    for (const auto& call : join.calls) join.outputs.push_back({call.output, call.function, call.type});
   }
 
   void from_limit(plan_ptr& node) {
