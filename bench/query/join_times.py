@@ -62,7 +62,7 @@ def measured(run, repeats):
 
 def arrow_milliseconds(theirs, sql):
     start = time.perf_counter()
-    theirs.execute(sql).to_arrow_table()
+    theirs.sql(sql).to_arrow_table()
     return (time.perf_counter() - start) * 1000
 
 
