@@ -96,7 +96,11 @@ relation as_of_without_index(const as_of_node& n, const relation& left, const re
   const auto rows = nearest_rows(mine, theirs, n.earlier, n.strict);
   if (!rows) return beside_nearest(n, left, right, searched_rows(n, mine, theirs), values);
   const bool all = std::ranges::find(*rows, espalier::no_row) == rows->end();
-  if (n.tolerance.empty() && (all || n.keep_unmatched)) return beside(left, take_numbered(right, *rows));
+  if (n.tolerance.empty() && (all || n.keep_unmatched)) {
+    std::set<column_id> wanted;
+    for (const auto& output : n.outputs) wanted.insert(output.id);
+    return beside(left, take_numbered(only(right, wanted), *rows, all));
+  }
   return beside_nearest(n, left, right, positions_of(*rows), values);
 }
 

@@ -28,7 +28,7 @@ struct nearest_side {
 [[nodiscard]] std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, const nearest_side& right,
                                                                   bool earlier, bool strict);
 
-/// Gathers rows by number in parallel, column by column. Rows with espalier::no_row are NULL.
-[[nodiscard]] relation take_numbered(const relation& from, const std::vector<row_number>& rows);
+/// Gathers rows by number in parallel, column by column. Rows with espalier::no_row are NULL; with `all` there is none.
+[[nodiscard]] relation take_numbered(const relation& from, const std::vector<row_number>& rows, bool all);
 
 }  // namespace espalier::engine

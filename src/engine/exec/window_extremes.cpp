@@ -75,7 +75,14 @@ class least_places {
     return a == nothing || words_[b] < words_[a] ? b : a;
   }
   [[nodiscard]] std::uint32_t scan(std::uint32_t best, std::size_t begin, std::size_t end) const {
-    for (std::size_t i = begin; i < end; ++i) best = better(best, static_cast<std::uint32_t>(i));
+    if (begin >= end) return best;
+    if (best == nothing) best = static_cast<std::uint32_t>(begin++);
+    Word least = words_[best];
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool is_less = words_[i] < least;
+      best = is_less ? static_cast<std::uint32_t>(i) : best;
+      least = is_less ? words_[i] : least;
+    }
     return best;
   }
 

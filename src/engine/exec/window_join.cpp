@@ -3,6 +3,7 @@
 // The right rows are ordered once by group and value. The window of a left row is a range of positions in that order,
 // found by two searches, so a count is a difference and a sum a difference of exact prefix sums (window_sums.hpp). The
 // cost does not depend on the length of the windows, and sums have the same bits as those of GROUP BY.
+#include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
@@ -13,6 +14,7 @@
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/sql_arrow_status.hpp"
+#include "engine/exec/window_column.hpp"
 #include "engine/exec/window_rows.hpp"
 #include "engine/exec/window_sums.hpp"
 #include "engine/memory_budget.hpp"
@@ -72,20 +74,52 @@ class window_lookup {
     find();
   }
 
-  [[nodiscard]] column_ptr result(const aggregate_call& call) const {
+  [[nodiscard]] column_ptr result(const aggregate_call& call) {
     const auto values = call.argument ? argument(call.argument) : nullptr;
     if (call.function == "count") return counts_of_frames(values, order_, frames_);
     if (call.function == "min" || call.function == "max") {
       return extreme_of_windows(values, call.function == "min", order_, frames_);
     }
-    window_call sums;
-    sums.function = call.function;
-    sums.type = call.type;
-    sums.position = call.position;
-    return sums_of_frames(sums, values, order_, {}, frames_);
+    const bool is_float = values->type()->id() == arrow::Type::FLOAT || values->type()->id() == arrow::Type::DOUBLE;
+    if (!is_float) return sums(call.function, call, values);
+    const auto& total = float_sums(call, values);
+    return call.function == "sum" ? total : quotients(*total, *counts_of_frames(values, order_, frames_));
   }
 
  private:
+  [[nodiscard]] column_ptr sums(const std::string& function, const aggregate_call& of, const column_ptr& values) const {
+    window_call call;
+    call.function = function;
+    call.type = of.type;
+    call.position = of.position;
+    return sums_of_frames(call, values, order_, {}, frames_);
+  }
+
+  // The sums of floats, doubles, are computed once for sum and avg of the same argument.
+  const column_ptr& float_sums(const aggregate_call& call, const column_ptr& values) {
+    for (const auto& [argument, column] : float_sums_) {
+      if (same(*argument, *call.argument)) return column;
+    }
+    return float_sums_.emplace_back(call.argument, sums("sum", call, values)).second;
+  }
+
+  static column_ptr quotients(const arrow::ChunkedArray& sums, const arrow::ChunkedArray& counts) {
+    const auto& totals = static_cast<const arrow::DoubleArray&>(*sums.chunk(0));
+    const auto& numbers = static_cast<const arrow::Int64Array&>(*counts.chunk(0));
+    window_column<double> out(static_cast<std::size_t>(totals.length()));
+    parallel_pieces(static_cast<std::size_t>(totals.length()), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const auto i = static_cast<std::int64_t>(row);
+        if (totals.IsNull(i)) {
+          out.set_null(row);
+        } else {
+          out.set(row, totals.Value(i) / static_cast<double>(numbers.Value(i)));
+        }
+      }
+    });
+    return std::move(out).finish(arrow::float64());
+  }
+
   [[nodiscard]] std::vector<column_ptr> keys_of(const relation& side, bool is_left) const {
     std::vector<column_ptr> out;
     for (const auto& [mine, theirs] : n_.equal) out.push_back(values_.column(is_left ? mine : theirs, side));
@@ -154,6 +188,7 @@ class window_lookup {
   std::vector<std::uint32_t> groups_;
   window_order order_;
   frame_rows frames_;
+  std::vector<std::pair<expr_ptr, column_ptr>> float_sums_;
 };
 
 column_ptr empty_result(const aggregate_call& call, std::int64_t rows) {
@@ -174,7 +209,7 @@ relation executor::window_join(window_join_node& n) {
   }
   // Words, rows and groups of the right side and prefix sums of a call; groups, ends and windows of the left side.
   const memory_claim claim(static_cast<std::size_t>(right.rows) * 44 + static_cast<std::size_t>(out.rows) * 28);
-  const window_lookup lookup(n, out, right, values_);
+  window_lookup lookup(n, out, right, values_);
   std::vector<column_ptr> results;
   for (const auto& call : n.calls) results.push_back(lookup.result(call));
   for (std::size_t i = 0; i < results.size(); ++i) out.add(n.calls[i].output, std::move(results[i]));

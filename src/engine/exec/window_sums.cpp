@@ -6,6 +6,7 @@
 #include <arrow/util/decimal.h>
 
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -27,7 +28,9 @@ template <class Word>
 class prefix_sums {
  public:
   template <class Value>
-  prefix_sums(std::size_t rows, const Value& value) : claim_((rows + 1) * sizeof(Word)), sums_(rows + 1) {
+  prefix_sums(std::size_t rows, const Value& value)
+      : claim_((rows + 1) * sizeof(Word)), sums_(std::make_unique_for_overwrite<Word[]>(rows + 1)) {
+    sums_[0] = 0;
     constexpr std::size_t block = std::size_t{1} << 15;
     std::vector<Word> before((rows + block - 1) / block + 1, 0);
     parallel_for(before.size() - 1, [&](std::size_t b) {
@@ -45,7 +48,7 @@ class prefix_sums {
 
  private:
   memory_claim claim_;
-  std::vector<Word> sums_;
+  std::unique_ptr<Word[]> sums_;
 };
 
 // The number of values in a frame that are not NULL.

@@ -15,7 +15,7 @@ SELECT iv.id, (SELECT max(t.d) FROM t WHERE t.a > iv.lo) AS m, (SELECT avg(t.b) 
 SELECT iv.id, (SELECT count(*) FROM e WHERE e.a > iv.lo) AS n, (SELECT sum(a) FROM e WHERE e.a > iv.lo) AS s FROM iv;
 SELECT e.id, (SELECT count(*) FROM iv WHERE iv.lo > e.a) AS n FROM e;
 SELECT iv.id, (SELECT count(*) FROM u WHERE u.w >= iv.lo AND u.t_id = iv.grp AND u.w < iv.hi + 3) AS n FROM iv;
-SELECT u.id, (SELECT count(*) FROM u x WHERE x.k = u.k AND x.w < u.w) AS rank, (SELECT min(x.v) FROM u x WHERE x.k = u.k AND x.w >= u.w - 2 AND x.w <= u.w + 2) AS near FROM u;
+SELECT u.id, (SELECT count(*) FROM u x WHERE x.k = u.k AND x.w < u.w) AS rank, (SELECT min(x.v) FROM u x WHERE x.k = u.k AND x.w >= u.w - 2 AND x.w <= u.w + 2) AS near FROM u WHERE u.id < 300;
 SELECT iv.id, (SELECT count(*) FROM t WHERE t.c > iv.lo AND t.c <= iv.hi) AS narrow, (SELECT sum(t.c) FROM t WHERE t.a >= iv.lo) AS s FROM iv;
 -- Dates, decimals, floats and text as values.
 SELECT x.id, (SELECT count(*) FROM t y WHERE y.dt BETWEEN x.dt AND x.dt + 30) AS days, (SELECT sum(y.n) FROM t y WHERE y.n < x.n) AS n FROM t x WHERE x.id < 100;
