@@ -188,11 +188,5 @@ class window_permission {
 /// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the
 /// plan has another shape.
 [[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);
-/// Returns the window join that adds `calls`, aggregates over the rows of `right` that pass the correlated `conditions`,
-/// to the rows of `left`; or null if the conditions are not equalities and bounds of one value, or if an aggregate has
-/// no window form.
-[[nodiscard]] std::shared_ptr<window_join_node> recognise_window_join(const plan_ptr& left, const plan_ptr& right,
-                                                                      const std::vector<expr_ptr>& conditions,
-                                                                      const std::vector<aggregate_call>& calls);
 
 }  // namespace espalier::engine

@@ -14,6 +14,7 @@
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/window_join_rule.hpp"
 
 namespace espalier::engine {
 
@@ -321,6 +322,7 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   }
   if (!query.limited) {
     if (auto windows = recognise_window_join(input, query.rows, conditions, calls)) return windows;
+    if (auto counts = recognise_span_counts(*this, input, query.rows, conditions, calls)) return counts;
   }
   const auto columns = input->outputs;
   const auto rows = numbered(*this, std::move(input));

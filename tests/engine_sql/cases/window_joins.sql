@@ -47,3 +47,5 @@ SELECT iv.id, (SELECT count(*) FROM u WHERE u.w BETWEEN iv.lo AND iv.hi AND u.t_
 -- Points in spans, counted from both sides.
 SELECT count(*), sum(iv.grp) FROM u JOIN iv ON u.w BETWEEN iv.lo AND iv.hi;
 SELECT u.id, (SELECT count(*) FROM iv WHERE u.w BETWEEN iv.lo AND iv.hi) AS spans FROM u;
+SELECT u.id, (SELECT count(*) FROM iv WHERE iv.lo < u.w AND iv.hi > u.w) AS open, (SELECT count(iv.grp) FROM iv WHERE iv.lo <= u.w AND u.w < iv.hi) AS half, (SELECT count(*) FROM iv WHERE iv.lo < u.w AND iv.hi >= u.w AND iv.grp <> 2) AS other, EXISTS (SELECT 1 FROM iv WHERE u.w BETWEEN iv.lo AND iv.hi AND iv.grp = u.t_id) AS found FROM u;
+SELECT u.w, sum(s.n), max(s.m) FROM u CROSS JOIN LATERAL (SELECT count(*) AS n, count(hi) AS m FROM iv WHERE u.w - 1 BETWEEN iv.lo AND iv.hi AND iv.grp = u.id % 5) s GROUP BY u.w;
