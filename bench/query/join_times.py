@@ -24,6 +24,8 @@ TRADES = """SELECT i AS id, (i * {step})::bigint AS ts, (pow(500, ((i * 7919) % 
  (i * 104729 % 1000)::integer AS qty FROM range({rows}) r(i)"""
 QUOTES = """SELECT (i * {step} + i * 7919 % {step})::bigint AS ts, (pow(500, ((i * 104729) % 65536) / 65536.0))::integer AS sym,
  (i * 37 % 100003)::integer AS price, (i * 37 % 100003) / 100.0::double AS px FROM range({rows}) r(i)"""
+SPANS = """SELECT i AS id, (i * {step})::bigint AS start, (i * {step} + i * 7919 % (2 * {step}))::bigint AS finish
+ FROM range({rows}) r(i)"""
 SPAN = 1 << 33  # of time
 
 AS_OF = ("SELECT t.id, q.price FROM trades t LEFT JOIN LATERAL (SELECT price FROM {q} q WHERE {by}q.ts <= t.ts ORDER BY q.ts DESC "
@@ -32,6 +34,8 @@ AS_OF_DUCKDB = "SELECT t.id, q.price FROM trades t ASOF LEFT JOIN {q} q ON {by}t
 WINDOW = ("SELECT t.id, w.n, w.s, w.a, w.lo, w.hi FROM trades t LEFT JOIN LATERAL (SELECT count(*) AS n, sum(px) AS s, avg(px) AS a, "
           "min(px) AS lo, max(px) AS hi FROM {q} q WHERE {by}q.ts BETWEEN t.ts - {length} AND t.ts) w ON true")
 BY = "q.sym = t.sym AND "
+POINTS = "SELECT t.id, s.id AS span FROM trades t JOIN {q} s ON t.ts BETWEEN s.start AND s.finish"
+COUNTS = "SELECT t.id, (SELECT count(*) FROM {q} s WHERE t.ts BETWEEN s.start AND s.finish) AS n FROM trades t"
 
 
 def statements(small):
@@ -46,8 +50,12 @@ def statements(small):
         out.append((what, AS_OF.format(q=quotes, by=by), AS_OF_DUCKDB.format(q=quotes, by=by), f"{quotes} {columns}"))
     for count, by in ((10, ""), (1000, ""), (1000, BY)):
         length = SPAN // rows * count
-        what = f"window, 2^{windows[1:]} right rows, {count} per window{' before the group is chosen' if by else ''}"
-        out.append((what, WINDOW.format(q=windows, by=by, length=length), None, None))
+        what = f"window, 2^{windows[1:]} right rows, {count} per window{' of all groups, 500 groups' if by else ''}"
+        window = WINDOW.format(q=windows, by=by, length=length)
+        out.append((what, window, window if small else None, None))
+    spans = "s12" if small else "s16"
+    for what, sql in (("points in spans", POINTS), ("spans around a point, counted", COUNTS)):
+        out.append((f"{what}, 2^{spans[1:]} spans", sql.format(q=spans), sql.format(q=spans), None))
     return out
 
 
@@ -80,9 +88,10 @@ def main():
         theirs = duckdb.connect(config={"threads": options.threads})
         theirs.execute("CREATE TABLE trades AS " + TRADES.format(rows=left, step=SPAN // left))
         chosen = [s for s in statements(options.small) if options.only in s[0]]
-        for quotes in sorted({re.search(r"FROM (q\d+)", ours).group(1) for _, ours, _, _ in chosen}):
-            rows = 1 << int(quotes[1:])
-            theirs.execute(f"CREATE TABLE {quotes} AS " + QUOTES.format(rows=rows, step=SPAN // rows))
+        for table in sorted({re.search(r"(?:FROM|JOIN) ([qs]\d+)", ours).group(1) for _, ours, _, _ in chosen}):
+            rows = 1 << int(table[1:])
+            source = QUOTES if table.startswith("q") else SPANS
+            theirs.execute(f"CREATE TABLE {table} AS " + source.format(rows=rows, step=SPAN // rows))
         ours = Espalier(options.runner, folder, options.threads)
         for (table,) in theirs.execute("SELECT table_name FROM duckdb_tables()").fetchall():
             theirs.execute(f"COPY {table} TO '{folder}/{table}.parquet'")

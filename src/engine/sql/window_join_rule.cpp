@@ -16,14 +16,17 @@ bool has_window_form(const aggregate_call& call, const std::set<column_id>& inne
   return !call.argument || (contains_all(inner, call.argument) && !has_correlated_query(call.argument));
 }
 
+bool widens(const column_type& from, const column_type& to) {
+  if (is_integer(from.id) && is_integer(to.id)) return from.id <= to.id;
+  if (from.id != type_id::decimal || to.id != type_id::decimal) return false;
+  return to.scale >= from.scale && to.precision - to.scale >= from.precision - from.scale;
+}
+
 // The value is evaluated for rows that no condition may reach, so it must not be able to fail.
 bool is_plain_value(const expr_ptr& e) {
   if (e->type.id == type_id::varchar) return false;  // keys of texts differ between columns
-  if (e->kind == op::cast) {
-    const auto from = e->args[0]->type.id, to = e->type.id;
-    return is_integer(from) && is_integer(to) && from <= to && is_plain_value(e->args[0]);
-  }
-  return e->kind == op::column;
+  return e->kind == op::column || (e->kind == op::cast && widens(e->args[0]->type, e->type) &&
+                                   is_plain_value(e->args[0]));
 }
 
 // A condition `value op outer`, where the value is of the subquery.
