@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "espalier/engine/database.hpp"
@@ -140,6 +141,7 @@ TEST_F(EngineTimeJoins, NearestRowsAreThoseOfAnIndex) {
   for (const auto& [by, keys] : {std::pair("", ""), std::pair("b.k = a.k AND ", "k, "),
                                  std::pair("b.s = a.s AND b.k = a.k AND ", "s, k, ")}) {
     for (const char* const at : {"t", "ts", "x", "f", "n", "s", "k"}) {
+      if (std::string_view(keys).find(at + std::string(",")) != std::string_view::npos) continue;
       std::vector<std::shared_ptr<arrow::Table>> plain;
       constexpr std::pair<const char*, const char*> ways[] = {{"<=", "DESC"}, {"<", "DESC"}, {">=", ""}, {">", ""}};
       for (const auto& [compared, order] : ways) plain.push_back(rows(statement(by, at, compared, order)));
