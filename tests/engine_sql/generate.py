@@ -172,6 +172,45 @@ class Generator:
                           f"2 * min({exact})", f"CASE WHEN count(*) > 2 THEN max({value}) ELSE -1 END"])
         return f"(SELECT {call} FROM {table} {alias} WHERE {' AND '.join(links)})"
 
+    def window_aggregate(self, scope):
+        """An aggregate over the rows whose value is in a range around one outside, perhaps among those with an equal key."""
+        table = self.pick(["t", "u", "iv"])
+        alias = self.new_alias()
+        inner = [(alias, COLUMNS[table])]
+        outer = self.columns(scope, {"int"})
+        at, by = self.pick(self.columns(inner, {"int"})), self.pick(outer)
+        lower = f"{at} {self.pick(['>', '>='])} {by} - {self.rng.randint(-3, 9)}"
+        upper = f"{at} {self.pick(['<', '<='])} {self.pick([by, by, self.pick(outer)])} + {self.rng.randint(-3, 9)}"
+        links = self.pick([[lower, upper], [upper, lower], [lower], [upper]])
+        if self.large or self.chance(0.5):
+            links.insert(self.rng.randint(0, len(links)), f"{self.pick(self.keys(inner))} = {self.pick(outer)}")
+        if self.chance(0.4):
+            links.append(self.condition(inner, 1))
+        exact = self.pick(self.columns(inner, {"int", "num"}))
+        value = self.pick(self.columns(inner, {"int", "num", "text", "date"}))
+        call = self.pick(["count(*)", f"count({value})", f"sum({exact})", f"avg({exact})", f"min({value})", f"max({value})",
+                          f"sum({exact} + 1)", f"max({exact}) - min({exact})"])
+        return f"(SELECT {call} FROM {table} {alias} WHERE {' AND '.join(links)})"
+
+    def nearest(self, scope):
+        """FROM with the nearest row before or after a value outside."""
+        table = self.pick(["t", "u", "iv"])
+        alias, result = self.new_alias(), self.new_alias()
+        kinds = self.pick([{"int"}, {"int"}, {"num"}, {"text"}, {"time"}, {"date"}])
+        inner, outer = self.columns([(alias, COLUMNS[table])], kinds), self.columns(scope, kinds)
+        if not inner or not outer:
+            return None
+        at = self.pick(inner)
+        compared, order = self.pick([("<=", " DESC"), ("<", " DESC"), (">=", ""), (">", "")])
+        links = [f"{at} {compared} {self.pick(outer)}"]
+        if self.chance(0.5):
+            keys = self.pick([{"int"}, {"int"}, {"text"}])
+            mine, theirs = self.columns([(alias, COLUMNS[table])], keys), self.columns(scope, keys)
+            if mine and theirs:
+                links.append(f"{self.pick(mine)} = {self.pick(theirs)}")
+        text = f"{at} AS v FROM {table} {alias} WHERE {' AND '.join(links)} ORDER BY {at}{order} LIMIT 1"
+        return f" {self.pick(['LEFT', 'LEFT', 'INNER'])} JOIN LATERAL (SELECT {text}) {result} ON true", f"{result}.v"
+
     def membership(self, scope):
         table = self.pick(["t", "u", "iv"])
         alias = self.new_alias()
@@ -317,6 +356,12 @@ class Generator:
             values.append(self.text(scope) or self.scalar_subquery())
         if self.chance(0.15):
             values.append(self.correlated_subquery(scope))
+        if self.chance(0.15):
+            values.append(self.window_aggregate(scope))
+        # DuckDB compares all pairs of rows for this.
+        if not self.large and self.chance(0.1) and (found := self.nearest(scope)):
+            source += found[0]
+            values.append(found[1])
         keys = ", ".join(f"{alias}.id" for alias, _ in scope)
         return f"SELECT {keys}, {', '.join(values)} FROM {source}{self.where(scope)}", False, False
 

@@ -7,6 +7,7 @@
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/join_pairs.hpp"
+#include "engine/exec/nearest_rows.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
@@ -17,18 +18,13 @@ namespace {
 
 constexpr std::size_t rows_searched_at_once = 4096;
 
-// Returns the position of the nearest right row for each left row, or null_row.
-std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left, const relation& right,
-                                       const evaluation& values) {
-  std::vector<std::shared_ptr<arrow::ChunkedArray>> left_keys, right_keys;
-  for (const auto& [mine, theirs] : n.equal) {
-    left_keys.push_back(values.column(mine, left));
-    right_keys.push_back(values.column(theirs, right));
-  }
-  const auto codes = ordered_codes(*values.column(n.right_at, right), *values.column(n.left_at, left));
-  const ordered_groups ordered(right_keys, codes.first);
+// Returns the position of the nearest right row for each left row, or null_row. For columns that the library's as-of
+// join cannot read, the right side is sorted by group and value, and searched.
+std::vector<std::int64_t> searched_rows(const as_of_node& n, const nearest_side& left, const nearest_side& right) {
+  const auto codes = ordered_codes(*right.at, *left.at);
+  const ordered_groups ordered(right.equal, codes.first);
   const auto rows = static_cast<std::size_t>(left.rows);
-  const auto groups = ordered.groups_of(left_keys, rows);
+  const auto groups = ordered.groups_of(left.equal, rows);
   const auto& at = codes.second;
   std::vector<std::int64_t> out(rows, null_row);
   // Earlier: the position before the first one that is too late. Later: the first position that is late enough.
@@ -45,6 +41,14 @@ std::vector<std::int64_t> nearest_rows(const as_of_node& n, const relation& left
     }
   };
   parallel_pieces(rows, search, rows_searched_at_once);
+  return out;
+}
+
+std::vector<std::int64_t> positions_of(const std::vector<row_number>& rows) {
+  std::vector<std::int64_t> out(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out[i] = rows[i] == espalier::no_row ? null_row : std::int64_t{rows[i]};
+  }
   return out;
 }
 
@@ -80,13 +84,33 @@ relation beside_nearest(const as_of_node& n, const relation& left, const relatio
                      std::move(pairs), values);
 }
 
+relation as_of_without_index(const as_of_node& n, const relation& left, const relation& right,
+                             const evaluation& values) {
+  nearest_side mine{{}, nullptr, left.rows}, theirs{{}, nullptr, right.rows};
+  for (const auto& [of_left, of_right] : n.equal) {
+    mine.equal.push_back(values.column(of_left, left));
+    theirs.equal.push_back(values.column(of_right, right));
+  }
+  theirs.at = values.column(n.right_at, right);
+  mine.at = values.column(n.left_at, left);
+  const auto rows = nearest_rows(mine, theirs, n.earlier, n.strict);
+  if (!rows) return beside_nearest(n, left, right, searched_rows(n, mine, theirs), values);
+  const bool all = std::ranges::find(*rows, espalier::no_row) == rows->end();
+  if (n.tolerance.empty() && (all || n.keep_unmatched)) {
+    std::set<column_id> wanted;
+    for (const auto& output : n.outputs) wanted.insert(output.id);
+    return beside(left, take_numbered(only(right, wanted), *rows, all));
+  }
+  return beside_nearest(n, left, right, positions_of(*rows), values);
+}
+
 }  // namespace
 
 relation executor::as_of_join(as_of_node& n) {
   const auto left = node(*n.inputs[0]);
   if (!n.index) {
     const auto right = node(*n.inputs[1]);
-    return beside_nearest(n, left, right, nearest_rows(n, left, right, values_), values_);
+    return as_of_without_index(n, left, right, values_);
   }
   auto& scan = static_cast<scan_node&>(*n.inputs[1]);
   const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_);

@@ -80,6 +80,8 @@ relation executor::dispatch(plan_node& n) {
       return limit(static_cast<limit_node&>(n));
     case node_kind::as_of_join:
       return as_of_join(static_cast<as_of_node&>(n));
+    case node_kind::window_join:
+      return window_join(static_cast<window_join_node&>(n));
     case node_kind::union_all:
       return unite(static_cast<append_node&>(n));
     case node_kind::set_operation:

@@ -117,6 +117,9 @@ class executor {
   void band_join(join_node& n, const row_sink& take);
   relation as_of_join(as_of_node& n);
 
+  // window_join.cpp
+  relation window_join(window_join_node& n);
+
   evaluation values_;
   std::map<const shared_plan*, relation> shared_;  ///< results of those that were executed
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <mutex>
 #include <numeric>
 
 #include "engine/parallel.hpp"
@@ -39,6 +40,14 @@ ordered_groups::ordered_groups(const std::vector<std::shared_ptr<arrow::ChunkedA
 // Selects the rows that can be found, and counts the rows of each group.
 void ordered_groups::choose_rows(const sort_key_column& codes) {
   offsets_.assign((table_ ? table_->groups().count() : 1) + 1, 0);
+  if (!table_ && codes.nulls.empty()) {
+    rows_.resize(codes.words.size());
+    parallel_pieces(rows_.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) rows_[row] = static_cast<std::int64_t>(row);
+    });
+    offsets_[1] = rows_.size();
+    return;
+  }
   rows_.reserve(codes.words.size());
   for_each_row(codes.words.size(), [&](std::size_t row) {
     const auto group = group_of(row);
@@ -54,17 +63,26 @@ bool ordered_groups::pack(const sort_key_column& codes) {
   const auto word_of = [&](std::int64_t row) { return codes.words[static_cast<std::size_t>(row)]; };
   least_ = rows_.empty() ? 0 : word_of(rows_.front());
   most_ = least_;
-  for (const auto row : rows_) {
-    least_ = std::min(least_, word_of(row));
-    most_ = std::max(most_, word_of(row));
-  }
+  std::mutex both;
+  parallel_pieces(rows_.size(), [&](std::size_t begin, std::size_t end) {
+    std::uint64_t least = word_of(rows_[begin]), most = least;
+    for (std::size_t i = begin; i < end; ++i) {
+      least = std::min(least, word_of(rows_[i]));
+      most = std::max(most, word_of(rows_[i]));
+    }
+    const std::lock_guard hold(both);
+    least_ = std::min(least_, least);
+    most_ = std::max(most_, most);
+  });
   bits_ = static_cast<unsigned>(std::bit_width(most_ - least_));
   const std::size_t groups = offsets_.size() - 1;
   const auto group_bits = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(groups, 1) - 1));
   if (group_bits + bits_ > 64) return false;
   words_.resize(rows_.size());
-  for_each_row(rows_.size(), [&](std::size_t i) {
-    words_[i] = packed(group_of(static_cast<std::size_t>(rows_[i])), word_of(rows_[i]));
+  parallel_pieces(rows_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      words_[i] = packed(group_of(static_cast<std::size_t>(rows_[i])), word_of(rows_[i]));
+    }
   });
   return true;
 }

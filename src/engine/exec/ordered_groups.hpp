@@ -35,6 +35,8 @@ class ordered_groups {
   [[nodiscard]] std::size_t group_begin(std::uint32_t group) const { return offsets_[group]; }
   [[nodiscard]] std::size_t group_end(std::uint32_t group) const { return offsets_[group + 1]; }
   [[nodiscard]] std::int64_t row_at(std::size_t place) const { return rows_[place]; }
+  /// Returns the row at each position.
+  [[nodiscard]] std::span<const std::int64_t> rows() const { return rows_; }
 
  private:
   [[nodiscard]] std::uint32_t group_of(std::size_t row) const { return table_ ? table_->groups().of_row[row] : 0; }

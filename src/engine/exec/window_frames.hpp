@@ -18,6 +18,9 @@ namespace espalier::engine {
 /// Positions [begin[i], end[i]) are the frame of position i; an empty frame has begin == end.
 struct frame_rows {
   std::vector<std::uint32_t> begin, end;
+  /// The frames are windows of a window join: there is one for each left row, and frame i is that of left row i. They
+  /// need not ascend. Positions are those of the right side.
+  bool of_input_rows = false;
 };
 
 /// The evaluated parts of a frame clause. Columns have one value per row of the input.

@@ -42,6 +42,12 @@ void mark_changes(const std::vector<T>& values, std::size_t key, std::span<const
 
 }  // namespace
 
+window_order::window_order(std::span<const std::int64_t> rows) : rows_(rows.size()) {
+  std::size_t in_place = 0;
+  while (in_place < rows.size() && rows[in_place] == static_cast<std::int64_t>(in_place)) ++in_place;
+  if (in_place < rows.size()) order_.assign(rows.begin(), rows.end());
+}
+
 window_order::window_order(const std::vector<sort_column>& keys, std::size_t rows) : rows_(rows) {
   if (keys.empty() || rows == 0) return;
   differences_.resize(rows, 0);

@@ -17,6 +17,8 @@ class window_order {
  public:
   /// Sorts the rows by `keys`. Rows that are in order already, such as those of an index scan, are not sorted.
   window_order(const std::vector<sort_column>& keys, std::size_t rows);
+  /// An order that is known: the row at each position. It has no runs.
+  explicit window_order(std::span<const std::int64_t> rows);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   /// Returns the row of the input at this position.

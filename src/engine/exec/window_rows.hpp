@@ -35,4 +35,9 @@ struct shift_arguments {
                                                                     bool least, const window_order& order,
                                                                     const window_runs& runs, const frame_rows& frames);
 
+/// The same for windows of a window join, in any order.
+[[nodiscard]] std::shared_ptr<arrow::ChunkedArray> extreme_of_windows(
+    const std::shared_ptr<arrow::ChunkedArray>& values, bool least, const window_order& order,
+    const frame_rows& frames);
+
 }  // namespace espalier::engine

@@ -6,6 +6,8 @@
 #include <arrow/util/decimal.h>
 
 #include <atomic>
+#include <memory>
+#include <numeric>
 #include <optional>
 
 #include "engine/exec/decimal_double.hpp"
@@ -13,6 +15,7 @@
 #include "engine/exec/window_column.hpp"
 #include "engine/float_sum.hpp"
 #include "engine/memory_budget.hpp"
+#include "engine/parallel_sort.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
@@ -25,7 +28,9 @@ template <class Word>
 class prefix_sums {
  public:
   template <class Value>
-  prefix_sums(std::size_t rows, const Value& value) : claim_((rows + 1) * sizeof(Word)), sums_(rows + 1) {
+  prefix_sums(std::size_t rows, const Value& value)
+      : claim_((rows + 1) * sizeof(Word)), sums_(std::make_unique_for_overwrite<Word[]>(rows + 1)) {
+    sums_[0] = 0;
     constexpr std::size_t block = std::size_t{1} << 15;
     std::vector<Word> before((rows + block - 1) / block + 1, 0);
     parallel_for(before.size() - 1, [&](std::size_t b) {
@@ -43,7 +48,7 @@ class prefix_sums {
 
  private:
   memory_claim claim_;
-  std::vector<Word> sums_;
+  std::unique_ptr<Word[]> sums_;
 };
 
 // The number of values in a frame that are not NULL.
@@ -51,7 +56,7 @@ class value_counts {
  public:
   value_counts(const arrow::ChunkedArray* values, const window_order& order) {
     if (values == nullptr || values->null_count() == 0) return;
-    std::vector<std::uint8_t> valid(order.rows());
+    std::vector<std::uint8_t> valid(static_cast<std::size_t>(values->length()));
     for_each_batch(values->length(), [&](std::size_t, std::int64_t begin, std::int64_t count) {
       auto row = static_cast<std::size_t>(begin);
       const auto slice = values->Slice(begin, count);
@@ -114,6 +119,12 @@ struct sum_task {
   const frame_rows& frames;
   const value_counts& counts;
 
+  [[nodiscard]] std::size_t value_rows() const { return static_cast<std::size_t>(values.length()); }
+  [[nodiscard]] std::size_t frame_count() const { return frames.begin.size(); }
+  /// Returns the row of the result for a frame.
+  [[nodiscard]] std::size_t target(std::size_t frame) const {
+    return frames.of_input_rows ? frame : order.row(frame);
+  }
   [[nodiscard]] bool is_average() const { return call.function == "avg"; }
   [[nodiscard]] int scale() const {
     return values.type_id() == arrow::Type::DECIMAL128
@@ -130,43 +141,67 @@ double average(int128 sum, int scale, std::int64_t count) {
 template <class T, class SumBetween, class Result>
 std::shared_ptr<arrow::ChunkedArray> from_prefixes(const sum_task& task, const SumBetween& sum_between,
                                                    const Result& result) {
-  window_column<T> out(task.order.rows());
-  parallel_pieces(task.order.rows(), [&](std::size_t first, std::size_t last) {
+  window_column<T> out(task.frame_count());
+  parallel_pieces(task.frame_count(), [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const auto begin = task.frames.begin[i], end = task.frames.end[i];
       const auto count = task.counts.between(begin, end);
       if (count == 0) {
-        out.set_null(task.order.row(i));
+        out.set_null(task.target(i));
       } else {
-        out.set(task.order.row(i), result(sum_between(begin, end), count));
+        out.set(task.target(i), result(sum_between(begin, end), count));
       }
     }
   });
   return std::move(out).finish(arrow_type(task.call.type));
 }
 
-// The same, with a state that values are added to and removed from.
+// The order in which sliding visits frames: windows of a window join by their beginnings, others as they are.
+std::vector<std::uint32_t> visits_of(const frame_rows& frames) {
+  std::vector<std::uint32_t> out;
+  if (!frames.of_input_rows) return out;
+  out.resize(frames.begin.size());
+  std::iota(out.begin(), out.end(), 0U);
+  parallel_sort(out.begin(), out.end(), std::ssize(out), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(frames.begin[a], frames.end[a]) < std::pair(frames.begin[b], frames.end[b]);
+  });
+  return out;
+}
+
+// The same, with a state that values are added to and removed from. Beginnings of the frames that a part visits ascend.
+// Their ends may descend in a window join; rows that were added for an earlier window are removed then.
 template <class T, class State, class Reader, class Result>
 std::shared_ptr<arrow::ChunkedArray> by_sliding(const sum_task& task, const Reader& values, const Result& result) {
-  window_column<T> out(task.order.rows());
+  window_column<T> out(task.frame_count());
+  const auto visits = visits_of(task.frames);
+  const std::vector<std::uint32_t> all{0, static_cast<std::uint32_t>(task.frame_count())};
+  const auto& partitions = task.frames.of_input_rows ? all : task.runs.partitions;
   // A part first adds the whole frame of its first row, so there are no more parts than threads.
-  for_each_part(task.runs.partitions, parallel_width(), [&](const window_part& part) {
+  for_each_part(partitions, parallel_width(), [&](const window_part& part) {
     State state;
-    std::size_t begin = task.frames.begin[part.begin], end = begin;
-    for_each_row(part.begin, part.end, [&](std::size_t i) {
-      for (; end < task.frames.end[i]; ++end) {
-        const auto row = task.order.row(end);
-        if (!values.is_null(row)) state.add(values[row]);
+    std::size_t begin = 0, end = 0;
+    const auto add = [&](std::size_t place) {
+      const auto row = task.order.row(place);
+      if (!values.is_null(row)) state.add(values[row]);
+    };
+    const auto remove = [&](std::size_t place) {
+      const auto row = task.order.row(place);
+      if (!values.is_null(row)) state.remove(values[row]);
+    };
+    for_each_row(part.begin, part.end, [&](std::size_t visit) {
+      const std::size_t i = visits.empty() ? visit : visits[visit];
+      if (task.frames.begin[i] >= end) {
+        state = State{};
+        begin = end = task.frames.begin[i];
       }
-      for (; begin < task.frames.begin[i]; ++begin) {
-        const auto row = task.order.row(begin);
-        if (!values.is_null(row)) state.remove(values[row]);
-      }
+      while (end < task.frames.end[i]) add(end++);
+      while (end > task.frames.end[i]) remove(--end);
+      while (begin < task.frames.begin[i]) remove(begin++);
       const auto count = task.counts.between(begin, end);
       if (count == 0) {
-        out.set_null(task.order.row(i));
+        out.set_null(task.target(i));
       } else {
-        out.set(task.order.row(i), result(state, count));
+        out.set(task.target(i), result(state, count));
       }
     });
   });
@@ -227,7 +262,7 @@ std::shared_ptr<arrow::ChunkedArray> exact_sums(const sum_task& task) {
   const int scale = task.scale();
   const int position = task.call.position;
   if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
-    if (!sums_fit(values, task.order.rows())) {
+    if (!sums_fit(values, task.value_rows())) {
       if (task.is_average()) {
         return by_sliding<double, wide_sum>(task, values, [&](const wide_sum& sum, std::int64_t count) {
           return average(sum.total(position), scale, count);
@@ -266,8 +301,8 @@ std::shared_ptr<arrow::ChunkedArray> float_sums(const sum_task& task) {
   const auto result = [average = task.is_average()](double total, std::int64_t count) {
     return average ? total / static_cast<double>(count) : total;
   };
-  const auto extent = extent_of(values, task.order.rows());
-  if (!extent.fits(task.order.rows())) {
+  const auto extent = extent_of(values, task.value_rows());
+  if (!extent.fits(task.value_rows())) {
     return by_sliding<double, exact_float_sum>(
         task, values, [&](const exact_float_sum& sum, std::int64_t count) { return result(sum.total(), count); });
   }
@@ -284,10 +319,11 @@ std::shared_ptr<arrow::ChunkedArray> float_sums(const sum_task& task) {
 std::shared_ptr<arrow::ChunkedArray> counts_of_frames(const std::shared_ptr<arrow::ChunkedArray>& values,
                                                       const window_order& order, const frame_rows& frames) {
   const value_counts present(values.get(), order);
-  window_column<std::int64_t> out(order.rows());
-  parallel_pieces(order.rows(), [&](std::size_t first, std::size_t last) {
+  const std::size_t count = frames.begin.size();
+  window_column<std::int64_t> out(count);
+  parallel_pieces(count, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      out.set(order.row(i), present.between(frames.begin[i], frames.end[i]));
+      out.set(frames.of_input_rows ? i : order.row(i), present.between(frames.begin[i], frames.end[i]));
     }
   });
   return std::move(out).finish(arrow::int64());

@@ -70,6 +70,8 @@ class describer {
         return join(static_cast<const join_node&>(plan));
       case node_kind::as_of_join:
         return as_of(static_cast<const as_of_node&>(plan));
+      case node_kind::window_join:
+        return window_join(static_cast<const window_join_node&>(plan));
       case node_kind::union_all:
         return {"Append", "Append", {}};
       case node_kind::set_operation: {
@@ -281,6 +283,20 @@ class describer {
       out.properties.emplace_back("Band Cond", fmt::format("{} between {} and {}", text(n.band_value), lo, hi));
     }
     if (!n.residual.empty()) out.properties.emplace_back("Join Filter", list(n.residual));
+    return out;
+  }
+
+  [[nodiscard]] description window_join(const window_join_node& n) const {
+    description out{"Window Join", "Window Join", {}};
+    std::string condition;
+    const auto add = [&](const std::string& part) { condition += (condition.empty() ? "" : " AND ") + part; };
+    if (n.lo) add(fmt::format("{} {} {}", text(n.at), n.lo_inclusive ? ">=" : ">", text(n.lo)));
+    if (n.hi) add(fmt::format("{} {} {}", text(n.at), n.hi_inclusive ? "<=" : "<", text(n.hi)));
+    for (const auto& [left, right] : n.equal) add(fmt::format("{} = {}", text(left), text(right)));
+    out.properties.emplace_back("Window Cond", condition);
+    std::string calls;
+    for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + call(c);
+    if (!calls.empty()) out.properties.emplace_back("Output", calls);
     return out;
   }
 

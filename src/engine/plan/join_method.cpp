@@ -9,6 +9,7 @@
 #include "engine/catalog.hpp"
 #include "engine/plan/join_order.hpp"
 #include "engine/plan/planner.hpp"
+#include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -277,6 +278,18 @@ void use_band(join_node& join, const band& b, bool value_is_right) {
   without(join.residual, b.answers);
 }
 
+// Two sides in the same order are merged in one pass, some 4 ns per right row (14 with groups) and less than an index
+// lookup per left row. Tables of few rows are not sampled.
+bool merge_is_faster(const as_of_node& join, const scan_node& right) {
+  constexpr double sampled_from = 1 << 16, right_rows_per_lookup = 8;
+  const double rows = rows_of(right);
+  if (rows < sampled_from || join.inputs[0]->estimate * right_rows_per_lookup < rows) return false;
+  const auto* left = plain_scan(*join.inputs[0]);
+  if (!left || !left->ranges.empty()) return false;
+  const auto mine = table_column_of(*left, join.left_at), theirs = table_column_of(right, join.right_at);
+  return mine && theirs && appears_sorted(*left->table, *mine) && appears_sorted(*right.table, *theirs);
+}
+
 }  // namespace
 
 void choose_join_method(join_node& join, const planner_options& options) {
@@ -345,6 +358,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
 void choose_as_of_index(as_of_node& join, const planner_options& options) {
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
+  if (!options.prefer_indexes && merge_is_faster(join, *scan)) return;
   for (const auto& index : scan->table->indexes) {
     const auto& columns = index->spec().columns;
     if (columns.size() != join.equal.size() + 1 || table_column_of(*scan, join.right_at) != columns.back()) continue;

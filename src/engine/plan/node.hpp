@@ -44,6 +44,7 @@ enum class node_kind : std::uint8_t {
   group_limit,
   set_operation,
   window,
+  window_join,
   shared
 };
 
@@ -218,6 +219,17 @@ struct as_of_node : plan_node {
   bool earlier = true;
   std::vector<expr_ptr> tolerance;           ///< maximum distance of the nearest row; a more distant row is not joined
   std::shared_ptr<const table_index> index;  ///< index of the right side, a plain scan; null: sort at execution
+};
+
+/// Adds aggregates over the right rows in a window of each left row, one row per left row: LEFT JOIN LATERAL (SELECT
+/// count(*), sum(x) FROM b WHERE b.k = a.k AND b.ts BETWEEN a.ts - interval '1 second' AND a.ts). No pairs are made.
+struct window_join_node : plan_node {
+  window_join_node() : plan_node(node_kind::window_join) {}
+  std::vector<std::pair<expr_ptr, expr_ptr>> equal;  ///< left = right
+  expr_ptr at;                                       ///< of the right side; not varchar
+  expr_ptr lo, hi;                                   ///< of the left side; null: no such bound
+  bool lo_inclusive = true, hi_inclusive = true;
+  std::vector<aggregate_call> calls;  ///< over the right side: count, sum, avg, min and max
 };
 
 struct append_node : plan_node {

@@ -95,6 +95,11 @@ void estimate(plan_node& node) {
       node.estimate = rows;
       node.cost = below + rows * cost::index_probe;
       return;
+    case node_kind::window_join:
+      node.estimate = rows;
+      node.cost = below + 2 * rows * cost::index_probe +
+                  node.inputs[1]->estimate * log2_of(node.inputs[1]->estimate) * cost::sorted_row;
+      return;
     case node_kind::scan:
     case node_kind::join:
     case node_kind::index_aggregate:
@@ -168,7 +173,9 @@ plan_ptr behind_plain_projections(plan_ptr node) {
 
 void drop_plain_projections(plan_node& plan) {
   for (auto& input : plan.inputs) {
-    if (plan.kind == node_kind::join || plan.kind == node_kind::as_of_join) input = behind_plain_projections(input);
+    const bool joins = plan.kind == node_kind::join || plan.kind == node_kind::as_of_join ||
+                       plan.kind == node_kind::window_join;
+    if (joins) input = behind_plain_projections(input);
     drop_plain_projections(*input);
   }
 }

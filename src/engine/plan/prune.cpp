@@ -82,6 +82,11 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::group_limit:
       keep_outputs(plan, needed);
       break;
+    case node_kind::window_join:
+      std::erase_if(static_cast<window_join_node&>(plan).calls,
+                    [&](const aggregate_call& call) { return !needed.contains(call.output); });
+      keep_outputs(plan, needed);
+      break;
     case node_kind::window:
       prune_window(static_cast<window_node&>(plan), needed);
       break;

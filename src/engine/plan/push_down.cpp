@@ -128,6 +128,19 @@ plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<expr_
   return with_conditions(join, std::move(above));
 }
 
+// A left row keeps its results whatever the other left rows are, so a condition on left columns is checked first.
+plan_ptr through_window_join(std::shared_ptr<window_join_node> join, const std::vector<expr_ptr>& conditions) {
+  const auto left = output_ids(*join->inputs[0]);
+  std::vector<expr_ptr> below, above;
+  // A condition guards the ones after it.
+  for (const auto& condition : conditions) {
+    (above.empty() && contains_all(left, condition) ? below : above).push_back(condition);
+  }
+  join->inputs[0] = push_down(join->inputs[0], std::move(below));
+  join->inputs[1] = push_down(join->inputs[1], {});
+  return with_conditions(join, std::move(above));
+}
+
 }  // namespace
 
 plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
@@ -154,6 +167,8 @@ plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
       return through_join(std::static_pointer_cast<join_node>(plan), std::move(conditions));
     case node_kind::as_of_join:
       return through_as_of(std::static_pointer_cast<as_of_node>(plan), conditions);
+    case node_kind::window_join:
+      return through_window_join(std::static_pointer_cast<window_join_node>(plan), conditions);
     case node_kind::sort:
     case node_kind::distinct:
     case node_kind::numbered:

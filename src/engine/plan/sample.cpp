@@ -124,6 +124,21 @@ std::optional<double> sampled_share(const scan_node& scan, const planner_options
   }
 }
 
+bool appears_sorted(const table_entry& table, std::size_t column) {
+  const std::vector<std::size_t> columns{column};
+  const auto rows = sample_of(*table.version, columns);
+  if (rows.empty()) return false;
+  const auto codes = ordered_codes(*table.version->take(columns, rows)->column(0));
+  const auto key = [&](std::size_t i) { return std::pair(codes.high.empty() ? 0 : codes.high[i], codes.words[i]); };
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (codes.is_null(i)) continue;
+    if (key(i) < key(last)) return false;
+    last = i;
+  }
+  return true;
+}
+
 double sampled_value_count(const table_entry& table, std::size_t column) {
   static remembered_counts counts;
   return counts.get(table.version, column);

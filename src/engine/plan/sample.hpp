@@ -18,4 +18,7 @@ namespace espalier::engine {
 /// Estimates the number of distinct values of a column. The result is cached per table version.
 [[nodiscard]] double sampled_value_count(const table_entry& table, std::size_t column);
 
+/// Returns whether the values of a column ascend from row to row as far as a sample shows.
+[[nodiscard]] bool appears_sorted(const table_entry& table, std::size_t column);
+
 }  // namespace espalier::engine

@@ -64,6 +64,14 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
   visit_list(join.tolerance, visit);
 }
 
+void visit_window_join(window_join_node& join, const visitor& visit) {
+  visit_pairs(join.equal, visit);
+  visit(join.at);
+  visit_if(join.lo, visit);
+  visit_if(join.hi, visit);
+  visit_calls(join.calls, visit);
+}
+
 void subqueries_in(const expr_ptr& e, std::vector<std::pair<plan_ptr, const expr*>>& found) {
   if (e->query) found.emplace_back(e->query, e.get());
   for (const auto& arg : e->args) subqueries_in(arg, found);
@@ -81,6 +89,9 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
   }
   if (plan.kind == node_kind::window) {
     for (const auto& call : static_cast<const window_node&>(plan).calls) made.insert(call.output);
+  }
+  if (plan.kind == node_kind::window_join) {
+    for (const auto& call : static_cast<const window_join_node&>(plan).calls) made.insert(call.output);
   }
   for_each_expression(plan, [&](expr_ptr& e) {
     collect_columns(e, used);
@@ -143,6 +154,9 @@ void for_each_expression(plan_node& node, const visitor& visit) {
       break;
     case node_kind::as_of_join:
       visit_as_of(static_cast<as_of_node&>(node), visit);
+      break;
+    case node_kind::window_join:
+      visit_window_join(static_cast<window_join_node&>(node), visit);
       break;
     case node_kind::group_limit:
       visit_list(static_cast<group_limit_node&>(node).keys, visit);

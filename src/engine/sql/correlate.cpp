@@ -123,6 +123,8 @@ class hoisting {
         return from_window(static_cast<window_node&>(*node));
       case node_kind::limit:
         return from_limit(node);
+      case node_kind::window_join:
+        return from_window_join(static_cast<window_join_node&>(*node));
       default:
         refuse_correlation(position_);
     }
@@ -235,6 +237,17 @@ class hoisting {
     window.keys.insert(window.keys.begin(), keys.begin(), keys.end());
   }
 
+  // The results of a left row do not depend on other left rows.
+  void from_window_join(window_join_node& join) {
+    for_each_expression(join, [&](expr_ptr& e) {
+      if (uses_any(e, outer_)) refuse_correlation(position_);
+    });
+    if (!free_columns(*join.inputs[1]).empty()) refuse_correlation(position_);
+    from(join.inputs[0]);
+    join.outputs = join.inputs[0]->outputs;
+    for (const auto& call : join.calls) join.outputs.push_back({call.output, call.function, call.type});
+  }
+
   void from_limit(plan_ptr& node) {
     const auto& limit = static_cast<const limit_node&>(*node);
     auto out = std::make_shared<group_limit_node>();
@@ -307,6 +320,24 @@ std::optional<nearest_query> parts_of(const plan_ptr& plan) {
   return out;
 }
 
+// Returns the values of the query's outputs, in the columns that its inner projection reads.
+std::optional<std::vector<expr_ptr>> selected_values(const plan_node& query, const project_node& inner) {
+  const auto value_of = [&](column_id id) -> expr_ptr {
+    for (std::size_t i = 0; i < inner.outputs.size(); ++i) {
+      if (inner.outputs[i].id == id) return inner.expressions[i];
+    }
+    return nullptr;
+  };
+  std::vector<expr_ptr> out;
+  for (std::size_t i = 0; i < query.outputs.size(); ++i) {
+    const bool projects = query.kind == node_kind::project;
+    out.push_back(value_of(projects ? static_cast<const project_node&>(query).expressions[i]->column
+                                    : query.outputs[i].id));
+    if (!out.back()) return std::nullopt;
+  }
+  return out;
+}
+
 // Assigns each condition to a part of the as-of join. Returns false if one of them does not fit any part.
 bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& at, as_of_node& out,
                      std::vector<expr_ptr>& inner) {
@@ -367,10 +398,18 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   if (!read_conditions(*query, outer, at, *out, inner)) return nullptr;
 
   plan_ptr input = with_filter(query->filter->inputs[0], std::move(inner));
-  const bool plain = std::all_of(query->project->expressions.begin(), query->project->expressions.end(),
-                                 [](const expr_ptr& e) { return e->kind == op::column; });
+  // A column that is selected twice has another id the second time.
+  const auto selected = selected_values(*right, *query->project);
+  if (!selected) return nullptr;
+  bool plain = true;
+  for (std::size_t i = 0; i < selected->size(); ++i) {
+    const auto& e = *(*selected)[i];
+    plain &= e.kind == op::column && e.column == right->outputs[i].id;
+  }
   if (!plain) {
-    auto project = std::make_shared<project_node>(*query->project);
+    auto project = std::make_shared<project_node>();
+    project->outputs = right->outputs;
+    project->expressions = *selected;
     const auto shown = output_ids(*project);
     for (const auto& column : input->outputs) {
       if (shown.contains(column.id)) continue;

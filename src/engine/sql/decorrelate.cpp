@@ -2,8 +2,9 @@
 //
 // (SELECT max(x) FROM u WHERE u.k = t.k) is computed once per u.k and left-joined to t. Rows of t without a match get
 // NULL from the join, which is the result of an aggregate over no rows; count, whose result is 0, is wrapped in
-// COALESCE. If a condition is not an equality, or an aggregate reads outer columns, t is joined to u first and the
-// result is grouped by the row number of t. Expressions above the aggregates are evaluated above the join, only for the
+// COALESCE. Bounds of one column of u next to the equalities make a window join (window_join_rule.cpp). If another
+// condition is not an equality, or an aggregate reads outer columns, t is joined to u first and the result is grouped
+// by the row number of t. Expressions above the aggregates are evaluated above the join, only for the
 // rows of t, so an expression cannot fail for a group without a matching row of t.
 #include <arrow/scalar.h>
 
@@ -13,6 +14,7 @@
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/window_join_rule.hpp"
 
 namespace espalier::engine {
 
@@ -317,6 +319,10 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
     const auto keys = correlation_keys(*this, query.rows, outer, conditions);
     auto groups = aggregated(limited_per_group(*this, query.rows, query, keys), keys, std::move(calls));
     return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions));
+  }
+  if (!query.limited) {
+    if (auto windows = recognise_window_join(input, query.rows, conditions, calls)) return windows;
+    if (auto counts = recognise_span_counts(*this, input, query.rows, conditions, calls)) return counts;
   }
   const auto columns = input->outputs;
   const auto rows = numbered(*this, std::move(input));

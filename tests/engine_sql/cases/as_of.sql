@@ -33,3 +33,6 @@ DROP TABLE words_a;
 DROP TABLE words_b;
 SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.s >= u.k ORDER BY t.s LIMIT 1) x ON true;
 SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.a = u.w AND t.s < u.k ORDER BY t.s DESC LIMIT 1) x ON true;
+-- A column that is selected twice.
+SELECT u.id, x.lo, x.same FROM u LEFT JOIN LATERAL (SELECT lo, lo AS same FROM iv WHERE iv.lo < u.w ORDER BY iv.lo DESC LIMIT 1) x ON true;
+SELECT t.id, q.seq, q.at, q.ts, q.again FROM trades t LEFT JOIN LATERAL (SELECT ts AS at, seq, ts, seq AS again FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts ORDER BY q.ts DESC LIMIT 1) q ON true;
