@@ -1,0 +1,20 @@
+// module.cpp - the extension module espalier._core. The public names are in espalier/__init__.py.
+#include <nanobind/nanobind.h>
+
+#include "columns.hpp"
+#include "espalier/core/version.hpp"
+
+namespace espalier::python {
+void bind_joins(nb::module_& m);  // joins.cpp
+void bind_columns(nb::module_& m);  // columns.cpp
+}  // namespace espalier::python
+
+NB_MODULE(_core, m) {
+  using namespace espalier::python;
+  m.doc() = "Compiled part of espalier; use the names of the package espalier.";
+  detail::initialize_numpy();
+  register_errors(m);
+  m.attr("version") = nb::make_tuple(ESPALIER_VERSION_MAJOR, ESPALIER_VERSION_MINOR, ESPALIER_VERSION_PATCH);
+  bind_columns(m);
+  bind_joins(m);
+}
