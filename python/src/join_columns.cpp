@@ -386,6 +386,42 @@ column_ptr bytes_of_bits(const column_ptr& column) {
   return made.column;
 }
 
+column_ptr dictionary_of(const column_ptr& indices, const column_ptr& values) {
+  if (indices->layout != column_layout::fixed) throw nb::type_error("The codes of categories must be integers.");
+  auto column = std::make_shared<join_column>(*indices);
+  column->layout = column_layout::dictionary;
+  column->dictionary = values;
+  return column;
+}
+
+buffer<row_number> dictionary_indices(const join_column& column) {
+  buffer<row_number> rows(join_device(), column.size);
+  const auto copy = [&]<class Index>(const Index* indices) {
+    cpu_backend(join_device()).for_each_chunk(column.size, piece, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const auto index = static_cast<std::uint64_t>(indices[i]);
+        const bool is_value = column.validity[i] && index < column.dictionary->size;
+        rows.data()[i] = is_value ? static_cast<row_number>(index) : no_row;
+      }
+    });
+  };
+  switch (column.width) {
+    case 1:
+      copy(static_cast<const std::uint8_t*>(column.data));
+      break;
+    case 2:
+      copy(static_cast<const std::uint16_t*>(column.data));
+      break;
+    case 4:
+      copy(static_cast<const std::uint32_t*>(column.data));
+      break;
+    default:
+      copy(static_cast<const std::uint64_t*>(column.data));
+      break;
+  }
+  return rows;
+}
+
 column_ptr take_column(const column_ptr& column, std::span<const row_number> rows) {
   const bool is_bits = column->layout == column_layout::bits;
   if (column->layout != column_layout::fixed && column->layout != column_layout::views && !is_bits) {

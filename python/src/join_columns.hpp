@@ -89,6 +89,11 @@ using array_in = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 /// column[rows[i]], NULL for no_row. Layouts fixed, bits and views. Works without the GIL.
 [[nodiscard]] column_ptr take_column(const column_ptr& column, std::span<const row_number> rows);
 
+/// Values behind indices. An index that is negative or too large is NULL.
+[[nodiscard]] column_ptr dictionary_of(const column_ptr& indices, const column_ptr& values);
+/// The index of each row of a dictionary column as a row number of its values; no_row for NULL. Works without the GIL.
+[[nodiscard]] buffer<row_number> dictionary_indices(const join_column& column);
+
 /// A column of new memory.
 struct made_column {
   std::shared_ptr<join_column> column;

@@ -195,35 +195,6 @@ void codes_of_plain_text(const join_column& column, text_dictionary& dictionary,
   });
 }
 
-/// The dictionary's index of each row as a row number; no_row for NULL.
-buffer<row_number> indices_of(const join_column& column) {
-  buffer<row_number> rows(join_device(), column.size);
-  const auto copy = [&]<class Index>(const Index* indices) {
-    cpu_backend(join_device()).for_each_chunk(column.size, group_piece, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        const auto index = static_cast<std::uint64_t>(indices[i]);
-        const bool is_value = column.validity[i] && index < column.dictionary->size;
-        rows.data()[i] = is_value ? static_cast<row_number>(index) : no_row;
-      }
-    });
-  };
-  switch (column.width) {
-    case 1:
-      copy(static_cast<const std::uint8_t*>(column.data));
-      break;
-    case 2:
-      copy(static_cast<const std::uint16_t*>(column.data));
-      break;
-    case 4:
-      copy(static_cast<const std::uint32_t*>(column.data));
-      break;
-    default:
-      copy(static_cast<const std::uint64_t*>(column.data));
-      break;
-  }
-  return rows;
-}
-
 }  // namespace
 
 join_groups::join_groups() : encoder_(join_device()) {}
@@ -238,7 +209,7 @@ void join_groups::codes_of_text(const join_column& column, std::size_t position,
   }
   std::vector<std::uint32_t> of_values(column.dictionary->size);
   codes_of_plain_text(*column.dictionary, dictionary, of_values, adds);
-  const buffer<row_number> indices = indices_of(column);
+  const buffer<row_number> indices = dictionary_indices(column);
   cpu_backend(join_device()).for_each_chunk(codes.size(), group_piece, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const row_number row = indices.data()[i];
@@ -279,9 +250,8 @@ void join_groups::encode(std::span<const column_ptr> columns, std::span<std::uin
   std::vector<by_column> keys;
   std::vector<buffer<std::uint32_t>> text_codes;
   std::vector<std::vector<std::uint8_t>> bitmaps;
-  std::vector<column_ptr> decoded;
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    column_ptr column = columns[c];
+    const column_ptr& column = columns[c];
     if (texts_[c] != nullptr) {
       text_codes.emplace_back(join_device(), codes.size());
       codes_of_text(*column, c, text_codes.back().span(), adds);
@@ -296,11 +266,6 @@ void join_groups::encode(std::span<const column_ptr> columns, std::span<std::uin
       keys.push_back(by_column(column_view(scalar_kind::u32, text_codes.back().data(), codes.size(),
                                            has_nulls ? bitmap_view{bitmaps.back().data(), 0} : bitmap_view{})));
       continue;
-    }
-    if (column->layout == column_layout::dictionary) {
-      const buffer<row_number> indices = indices_of(*column);
-      column = take_column(column->dictionary, indices.span());
-      decoded.push_back(column);
     }
     if (column->layout != column_layout::fixed) throw error("A `by` column has a type that cannot be compared.");
     keys.push_back(column->scalar == scalar_kind::opaque

@@ -453,6 +453,17 @@ void bind_join_columns(nb::module_& m) {
                   [](const array_in& values, std::size_t length, bool is_wide) {
                     return column_handle{column_of_characters(values, length, is_wide)};
                   })
+      .def_static("from_dictionary",
+                  [](const column_handle& indices, const column_handle& values) {
+                    return column_handle{dictionary_of(indices.column, values.column)};
+                  })
+      .def("decode",
+           [](const column_handle& c) {
+             if (c.column->layout != column_layout::dictionary) throw nb::type_error("The column has no dictionary.");
+             const nb::gil_scoped_release unlocked;
+             const buffer<row_number> indices = dictionary_indices(*c.column);
+             return column_handle{take_column(c.column->dictionary, indices.span())};
+           })
       .def_static("from_rows", [](const rows_in& rows) { return column_handle{column_of_rows(rows)}; })
       .def("cast",
            [](const column_handle& c, const std::string& format, std::int64_t multiply, std::int64_t divide) {
