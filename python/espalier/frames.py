@@ -354,11 +354,10 @@ class ArrowFrame(Frame):
         index, taken = None, []
         for name in names:
             chunked = self.native.column(name)
-            if chunked.num_chunks == 1:
-                column = arrow_key(chunked)
-                if column.layout in ("fixed", "bits", "views"):
-                    taken.append(pa.array(column.take(rows)).cast(chunked.type))
-                    continue
+            column = arrow_key(chunked)  # one piece: pyarrow gathers from several pieces slowly, and not every type
+            if column.layout in ("fixed", "bits", "views"):
+                taken.append(pa.array(column.take(rows)).cast(chunked.type))
+                continue
             if index is None:
                 index = pa.array(JoinColumn.from_rows(rows))
             taken.append(chunked.take(index))

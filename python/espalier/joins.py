@@ -77,7 +77,7 @@ class _Groups:
             self.left, self.right = encoder.encode(left_columns), encoder.lookup(right_columns)
         else:
             self.right, self.left = encoder.encode(right_columns), encoder.lookup(left_columns)
-        self.count = len(encoder)
+        self.count = max(1, len(encoder))
 
 
 class Prepared:
@@ -99,8 +99,8 @@ class Prepared:
         self._latch = threading.RLock()
         self._pieces = [self._frame]
         self._frames: dict[str, Frame] = {}
-        self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[int, Any]] = {}
-        self._version = 0
+        self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
+        self._has_tails = False
 
     @staticmethod
     def _equality(key: Key, like: Key | None, call: str) -> Key:
@@ -112,7 +112,7 @@ class Prepared:
         return made
 
     def _group_count(self) -> int:
-        return 0 if self._groups is None else len(self._groups)
+        return 0 if self._groups is None else max(1, len(self._groups))  # 0 stands for a side without groups
 
     def __len__(self) -> int:
         return len(self._side)
@@ -168,7 +168,7 @@ class Prepared:
             self._frame = joined
             self._frames.clear()
             self._values.clear()
-            self._version += 1
+            self._has_tails = True
 
     def _left(self, on: Key, by: list[Key], call: str) -> tuple[Key, np.ndarray | None]:
         if len(by) != len(self.by):
@@ -180,17 +180,23 @@ class Prepared:
         columns = [self._equality(k, like, call).column for k, like in zip(by, self._by_keys)]
         return key, self._groups.lookup(columns)
 
+    def _compact(self) -> None:
+        """Before windows, which need the appended rows in the main part. Moves the rows under older values."""
+        if self._has_tails:
+            self._side.compact()
+            self._values.clear()
+            self._has_tails = False
+
     def _window_values(self, names: tuple[str, ...], functions: tuple[str, ...], call: str) -> Any:
         with self._latch:
             entry = self._values.get((names, functions))
             if entry is None:
-                self._side.compact()
-                self._values.clear()  # compact() moves the rows under older ones
+                self._compact()
                 whole = self._whole()
                 columns = [_value(whole.key(n, "right", call)) for n in names]
-                entry = self._version, _core.WindowValues(self._side, columns, list(functions))
+                entry = _core.WindowValues(self._side, columns, list(functions))
                 self._values[names, functions] = entry
-            return entry[1]
+            return entry
 
 
 def _is_text(key: Key) -> bool:
@@ -217,18 +223,18 @@ class _Joined:
         self.call = call
         self.left = frame_of(left, "left", call)
         self.prepared = right if isinstance(right, Prepared) else None
-        default_on = (self.prepared.on,) if self.prepared else None
-        default_by = self.prepared.by if self.prepared else None
+        default_on = (self.prepared.on,) if self.prepared is not None else None
+        default_by = self.prepared.by if self.prepared is not None else None
         left_names, right_names = _sides(on, left_on, right_on, "on", call, default_on)
         if len(left_names) != 1 or len(right_names) != 1:
             raise ValueError(f"{call}: `on` names one column of each side, the column of the order.")
         self.left_on, self.right_on = left_names[0], right_names[0]
-        if self.prepared and on is not None and right_on is None and by is None and by_left is None:
+        if self.prepared is not None and on is not None and right_on is None and by is None and by_left is None:
             by_left = list(self.prepared.by)
         self.left_by, self.right_by = _sides(by, by_left, by_right, "by", call, default_by)
         left_key = self.left.key(self.left_on, "left", call)
         left_bys = [self.left.key(n, "left", call) for n in self.left_by]
-        if self.prepared:
+        if self.prepared is not None:
             self.left_key, self.left_codes = self.prepared._left(left_key, left_bys, call)
             self.units_differ = left_key.type.unit != self.prepared._key.type.unit
             self.groups = 0 if self.left_codes is None else 1  # the prepared side knows how many
@@ -244,7 +250,7 @@ class _Joined:
 
     def right(self) -> Frame:
         """The right frame in the library of the left one. After the search: appends may come in between."""
-        if self.prepared:
+        if self.prepared is not None:
             return self.prepared._as(self.left.kind)
         assert self.right_frame is not None
         return frame_as(self.right_frame, self.left.kind)
@@ -272,7 +278,7 @@ def asof_rows(sides: _Joined, strategy: str, tolerance: Any, exact: bool) -> np.
         raise ValueError(f"{sides.call}: the strategy {strategy!r} is not one of 'backward', 'forward', 'nearest'.")
     limit = tolerance_of(tolerance, sides.left_key, sides.units_differ)
     left = sides.left_key
-    if sides.prepared:
+    if sides.prepared is not None:
         return sides.prepared._side.asof(left.column, sides.left_codes, sides.groups, left.order, strategy, bool(exact),
                                          limit)
     right = sides.right_key
@@ -348,7 +354,7 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
     lower, lower_closed = window_end(window[0], key, True, _CLOSED[closed][0], sides.units_differ)
     upper, upper_closed = window_end(window[1], key, False, _CLOSED[closed][1], sides.units_differ)
     preceding = None if lower is None else -lower
-    frame = sides.prepared._whole() if sides.prepared else sides.right_frame
+    frame = sides.prepared._whole() if sides.prepared is not None else sides.right_frame
     assert frame is not None
     used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
     keys = {name: frame.key(name, "right", call) for name in used}
@@ -360,7 +366,7 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
             _check_aggregate(keys[column], function, call)
     asked = [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted]
     with_codes = sides.left_codes, sides.groups
-    if sides.prepared:
+    if sides.prepared is not None:
         functions = tuple(sorted({f for f, _ in asked}))
         plain = all(f not in ("first", "last") for f, _ in asked)
         values = (sides.prepared._window_values(tuple(used), functions, call) if plain
@@ -391,8 +397,7 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
 
 def _fresh_values(prepared: Prepared, columns: list[Any], functions: tuple[str, ...]) -> Any:
     with prepared._latch:
-        prepared._side.compact()
-        prepared._values.clear()
+        prepared._compact()
         return _core.WindowValues(prepared._side, columns, list(functions))
 
 

@@ -57,7 +57,14 @@ bool convert(From value, std::int64_t multiply, std::int64_t divide, To& out) {
     }
     return true;
   } else if constexpr (std::is_floating_point_v<From>) {
-    return false;
+    const double scaled = static_cast<double>(value) * static_cast<double>(multiply);
+    if (divide != 1 || multiply != 1 || !(scaled >= -9223372036854775808.0 && scaled < 18446744073709551616.0)) {
+      out = 0;
+      return value != value;  // NaN becomes NULL
+    }
+    const auto exact = static_cast<int128>(scaled);
+    out = static_cast<To>(exact);
+    return static_cast<double>(exact) == scaled && static_cast<int128>(out) == exact;
   } else {
     const int128 scaled = static_cast<int128>(value) * multiply;
     if (divide != 1 && scaled % divide != 0) return false;
@@ -356,6 +363,16 @@ column_ptr cast_column(const column_ptr& column, const std::string& format, std:
       }
     });
     if (!is_exact) throw overflow("A value of the column has no exact equal in the type it is compared with.");
+    const bool is_real = column->scalar == scalar_kind::f32 || column->scalar == scalar_kind::f64;
+    if (is_real && made.column->scalar != scalar_kind::f64) {
+      const bool is_wide = column->scalar == scalar_kind::f64;
+      set_validity(*made.column, [&](std::size_t i) {
+        const double value = is_wide ? static_cast<const double*>(column->data)[i]
+                                     : static_cast<double>(static_cast<const float*>(column->data)[i]);
+        return column->validity[i] && value == value;
+      });
+      return made.column;
+    }
   }
   made.column->nulls = column->nulls;
   made.column->validity = column->validity;
