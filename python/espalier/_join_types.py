@@ -200,15 +200,49 @@ def order_as(key: Key, prepared: Key, call: str) -> Key:
     return _cast(key, prepared, prepared.column.format)
 
 
+def _equality(key: Key, call: str) -> Key:
+    """A `by` column in plain memory, or TypeError."""
+    key = _plain(key)
+    if key.type.family == "other" or key.column.layout == "other" and key.type.family != "null":
+        raise TypeError(
+            f"{call}: {key.place} cannot be a `by` column; `by` takes integers, floats, booleans, dates, times, "
+            "strings, bytes, decimals and categories of these."
+        )
+    return key
+
+
+def equality_for_preparing(key: Key, call: str) -> Key:
+    """A `by` column in the type in which the groups of a prepared side keep it."""
+    key = _equality(key, call)
+    if key.type.family == "null":
+        raise TypeError(f"{call}: {key.place} has no values at all, so its type is not known; cast it.")
+    if key.type.is_time:
+        return for_preparing(key, call)
+    if key.column.layout != "fixed":
+        return key
+    if key.column.format in ("c", "s", "C", "S", "i", "I"):
+        return _cast(key, key, "l")
+    return _cast(key, key, "g") if key.column.format == "f" else key
+
+
+def equality_as(key: Key, prepared: Key, call: str) -> Key:
+    """A `by` column in the type of the groups of a prepared side."""
+    key = _equality(key, call)
+    a, b = key.type, prepared.type
+    if a.family == "null":
+        return key.with_column(all_null(len(key.column), Key(prepared.column, "", "", "", meaning=None)))
+    if a.is_time and b.is_time:
+        return order_as(key, prepared, call)
+    if a.family in ("integer", "float") and b.family in ("integer", "float"):
+        return _cast(key, prepared, prepared.column.format)
+    if a.family != b.family or a.family not in ("string", "binary") and a.format != b.format:
+        raise TypeError(f"{call}: {key.place} and {prepared.place} cannot be equal; convert one of them.")
+    return key
+
+
 def common_equality(left: Key, right: Key, call: str) -> tuple[Key, Key]:
     """Both `by` columns in one type."""
-    left, right = _plain(left), _plain(right)
-    for key in (left, right):
-        if key.type.family == "other" or key.column.layout == "other" and key.type.family != "null":
-            raise TypeError(
-                f"{call}: {key.place} cannot be a `by` column; `by` takes integers, floats, booleans, dates, times, "
-                "strings, bytes, decimals and categories of these."
-            )
+    left, right = _equality(left, call), _equality(right, call)
     left, right = _without_null_type(left, right)
     a, b = left.type, right.type
     if a.family in ("string", "binary") and a.family == b.family:
@@ -221,7 +255,7 @@ def common_equality(left: Key, right: Key, call: str) -> tuple[Key, Key]:
         return _cast(left, right, "g"), _cast(right, left, "g")
     if a.family == b.family == "float":
         return (left, right) if a.format == b.format else (_cast(left, right, "g"), _cast(right, left, "g"))
-    if a.family != b.family or a.family == "decimal" and a.format != b.format:
+    if a.family != b.family or a.family in ("decimal", "null") and a.format != b.format:
         raise TypeError(f"{call}: {left.place} and {right.place} cannot be equal; convert one of them.")
     return left, right
 

@@ -61,7 +61,8 @@ def numpy_key(values: np.ndarray, place: str, zone: str = "", missing: np.ndarra
     if format is None:
         raise TypeError(f"{place} has the dtype {dtype}, which joins cannot compare; convert it.")
     plain = np.ascontiguousarray(values)
-    return JoinColumn.from_array(plain.view(np.uint8) if dtype.kind == "b" else plain, format, missing)
+    # NumPy and pandas have no other NULL of floats than NaN.
+    return JoinColumn.from_array(plain.view(np.uint8) if dtype.kind == "b" else plain, format, missing, dtype.kind == "f")
 
 
 def _without(column: JoinColumn, missing: np.ndarray) -> JoinColumn:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._join_types import (Key, KeyType, common_equality, common_order, for_preparing, order_as, tolerance_of, window_end)
+from ._join_types import (Key, common_equality, common_order, equality_as, equality_for_preparing, for_preparing, order_as,
+                          tolerance_of, window_end)
 from .frames import Frame, frame_as, frame_of
 
 __all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "prepare"]
 
-Names = "str | Sequence[str] | None"
 _STRATEGIES = ("backward", "forward", "nearest")
 _CLOSED = {"both": (True, True), "left": (True, False), "right": (False, True), "none": (False, False),
            "neither": (False, False)}
@@ -89,7 +89,7 @@ class Prepared:
         self.on = _one(on, "on", call)
         self.by = tuple(_names(by, "by", call))
         key = for_preparing(self._frame.key(self.on, "right", call), call)
-        bys = [self._equality(self._frame.key(name, "right", call), None, call) for name in self.by]
+        bys = [equality_for_preparing(self._frame.key(name, "right", call), call) for name in self.by]
         self._groups = _core.JoinGroups() if self.by else None
         codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
         self._side = _core.PreparedSide(key.column, codes, self._group_count(), key.order)
@@ -101,15 +101,6 @@ class Prepared:
         self._frames: dict[str, Frame] = {}
         self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
         self._has_tails = False
-
-    @staticmethod
-    def _equality(key: Key, like: Key | None, call: str) -> Key:
-        """A `by` column in the type that the groups have."""
-        other = key if like is None else like
-        made, same = common_equality(key, other, call)
-        if like is not None and same.column.format != like.column.format and not _is_text(like):
-            raise TypeError(f"{call}: {key.place} and {like.place} have different types; convert the former.")
-        return made
 
     def _group_count(self) -> int:
         return 0 if self._groups is None else max(1, len(self._groups))  # 0 stands for a side without groups
@@ -159,7 +150,7 @@ class Prepared:
             raise ValueError(f"{call}: the appended frame has the columns {more.names}, and the prepared frame "
                              f"{self._frame.names}; both must have the same.")
         key = order_as(more.key(self.on, "appended", call), self._key, call)
-        bys = [self._equality(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
+        bys = [equality_as(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
         with self._latch:
             joined = type(more)(self._pieces[-1].concat([more]))  # before the keys: this may fail
             codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
@@ -177,7 +168,7 @@ class Prepared:
         key = order_as(on, self._key, call)
         if self._groups is None:
             return key, None
-        columns = [self._equality(k, like, call).column for k, like in zip(by, self._by_keys)]
+        columns = [equality_as(k, like, call).column for k, like in zip(by, self._by_keys)]
         return key, self._groups.lookup(columns)
 
     def _compact(self) -> None:
@@ -206,7 +197,7 @@ def _is_text(key: Key) -> bool:
 def _stub(key: Key) -> Key:
     """The type of a column, without its rows."""
     if _is_text(key):
-        return key.with_column(_core.JoinColumn.from_strings([]))
+        return key.with_column(_core.JoinColumn.from_strings([]), key.type)
     return key.with_column(key.column.take(np.zeros(0, np.uint32)), key.meaning)
 
 

@@ -210,7 +210,7 @@ column_ptr made_column::finish() const {
   return column;
 }
 
-column_ptr column_of_array(const array_in& values, const std::string& format, nb::object missing, bool has_nat) {
+column_ptr column_of_array(const array_in& values, const std::string& format, nb::object missing, bool marks_missing) {
   auto column = std::make_shared<join_column>();
   const format_type type = type_of_format(format);
   if (type.width == 0 || values.ndim() != 1 || values.itemsize() != type.width) {
@@ -229,17 +229,26 @@ column_ptr column_of_array(const array_in& values, const std::string& format, nb
     const bool* is_missing = mask.data();
     const nb::gil_scoped_release unlocked;
     set_validity(*column, [=](std::size_t i) { return !is_missing[i]; });
-  } else if (has_nat) {
-    const auto* times = static_cast<const std::int64_t*>(column->data);
+  } else if (marks_missing) {
+    const auto mark = [&](auto is_missing) {
+      std::atomic<bool> found{false};
+      cpu_backend(join_device()).for_each_chunk(column->size, piece, [&](std::size_t first, std::size_t last) {
+        bool any = false;
+        for (std::size_t i = first; i < last; ++i) any |= is_missing(i);
+        if (any) found.store(true, std::memory_order_relaxed);
+      });
+      if (found.load()) set_validity(*column, [=](std::size_t i) { return !is_missing(i); });
+    };
     const nb::gil_scoped_release unlocked;
-    std::atomic<bool> found{false};
-    cpu_backend(join_device()).for_each_chunk(column->size, piece, [&](std::size_t first, std::size_t last) {
-      bool any = false;
-      for (std::size_t i = first; i < last; ++i) any |= times[i] == std::numeric_limits<std::int64_t>::min();
-      if (any) found.store(true, std::memory_order_relaxed);
-    });
-    if (found.load()) {
-      set_validity(*column, [=](std::size_t i) { return times[i] != std::numeric_limits<std::int64_t>::min(); });
+    if (column->scalar == scalar_kind::i64) {
+      const auto* times = static_cast<const std::int64_t*>(column->data);
+      mark([=](std::size_t i) { return times[i] == std::numeric_limits<std::int64_t>::min(); });
+    } else if (column->scalar == scalar_kind::f64) {
+      const auto* values_of = static_cast<const double*>(column->data);
+      mark([=](std::size_t i) { return values_of[i] != values_of[i]; });
+    } else if (column->scalar == scalar_kind::f32) {
+      const auto* values_of = static_cast<const float*>(column->data);
+      mark([=](std::size_t i) { return values_of[i] != values_of[i]; });
     }
   }
   return column;
@@ -403,14 +412,6 @@ column_ptr bytes_of_bits(const column_ptr& column) {
   return made.column;
 }
 
-column_ptr dictionary_of(const column_ptr& indices, const column_ptr& values) {
-  if (indices->layout != column_layout::fixed) throw nb::type_error("The codes of categories must be integers.");
-  auto column = std::make_shared<join_column>(*indices);
-  column->layout = column_layout::dictionary;
-  column->dictionary = values;
-  return column;
-}
-
 buffer<row_number> dictionary_indices(const join_column& column) {
   buffer<row_number> rows(join_device(), column.size);
   const auto copy = [&]<class Index>(const Index* indices) {
@@ -437,6 +438,22 @@ buffer<row_number> dictionary_indices(const join_column& column) {
       break;
   }
   return rows;
+}
+
+column_ptr dictionary_of(const column_ptr& indices, const column_ptr& values) {
+  if (indices->layout != column_layout::fixed) throw nb::type_error("The codes of categories must be integers.");
+  auto column = std::make_shared<join_column>(*indices);
+  column->layout = column_layout::dictionary;
+  column->dictionary = values;
+  const nb::gil_scoped_release unlocked;
+  const auto rows = std::make_shared<buffer<row_number>>(dictionary_indices(*column));
+  const row_number* numbers = rows->data();
+  const std::size_t nulls = static_cast<std::size_t>(std::count(numbers, numbers + column->size, no_row));
+  if (nulls != column->nulls) {  // negative indices are NULL, too
+    column->validity = {};
+    set_validity(*column, [=](std::size_t i) { return numbers[i] != no_row; });
+  }
+  return column;
 }
 
 column_ptr take_column(const column_ptr& column, std::span<const row_number> rows) {

@@ -68,9 +68,9 @@ using array_in = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] nb::tuple export_array(const column_ptr& column);
 
 /// A column over a NumPy array. `format` is Arrow's; "?" are booleans of one byte. `missing`, if it is not None, is an
-/// array of bool that is True for NULL. With `has_nat`, the least 64-bit integer is NULL.
+/// array of bool that is True for NULL. With `marks_missing`, NaN and, in columns of times, NaT (the least integer) are NULL.
 [[nodiscard]] column_ptr column_of_array(const array_in& values, const std::string& format, nb::object missing,
-                                         bool has_nat);
+                                         bool marks_missing);
 /// Strings of a list; None is NULL. Throws TypeError for other objects.
 [[nodiscard]] column_ptr column_of_strings(nb::list values);
 /// NumPy's fixed-width strings: rows of `length` characters of 4 bytes, or of 1 byte, filled up with 0.

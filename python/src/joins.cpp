@@ -444,10 +444,10 @@ void bind_join_columns(nb::module_& m) {
       })
       .def_static(
           "from_array",
-          [](const array_in& values, const std::string& format, nb::object missing, bool has_nat) {
-            return column_handle{column_of_array(values, format, missing, has_nat)};
+          [](const array_in& values, const std::string& format, nb::object missing, bool marks_missing) {
+            return column_handle{column_of_array(values, format, missing, marks_missing)};
           },
-          nb::arg("values"), nb::arg("format"), nb::arg("missing").none() = nb::none(), nb::arg("has_nat") = false)
+          nb::arg("values"), nb::arg("format"), nb::arg("missing").none() = nb::none(), nb::arg("marks_missing") = false)
       .def_static("from_strings", [](nb::list values) { return column_handle{column_of_strings(values)}; })
       .def_static("from_characters",
                   [](const array_in& values, std::size_t length, bool is_wide) {
