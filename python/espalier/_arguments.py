@@ -79,7 +79,7 @@ def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
         values, _ = _of_list([present if item is None else item for item in source], what)
         return values, mask
     values = np.asarray(source)
-    if values.dtype == object:
+    if values.dtype.kind in "OUS":
         kinds = sorted({type(item).__name__ for item in source})
         if set(kinds) <= {"datetime", "date", "Timestamp"}:
             return np.asarray(source, dtype="datetime64[us]"), None

@@ -193,6 +193,18 @@ void initialize_numpy() {
 
 bool is_numpy_array(nb::handle source) { return PyArray_Check(source.ptr()); }
 
+bool plain_array(nb::handle source, const data_type& type, const void*& data, std::size_t& n) {
+  if (!PyArray_CheckExact(source.ptr())) return false;
+  PyArrayObject* const array = array_of(source);
+  if (PyArray_NDIM(array) != 1) return false;
+  PyArray_Descr* const descr = PyArray_DESCR(array);
+  if (descr->byteorder == '>' || !(type_of(descr) == type)) return false;
+  n = static_cast<std::size_t>(PyArray_DIM(array, 0));
+  if ((n > 1 && PyArray_STRIDE(array, 0) != PyDataType_ELSIZE(descr)) || !PyArray_ISALIGNED(array)) return false;
+  data = PyArray_DATA(array);
+  return true;
+}
+
 column import_numpy(nb::handle source, const char* what) {
   PyArrayObject* const array = array_of(source);
   PyArray_Descr* const descr = PyArray_DESCR(array);
