@@ -7,6 +7,8 @@
 namespace espalier::python {
 void bind_joins(nb::module_& m);  // joins.cpp
 void bind_columns(nb::module_& m);  // columns.cpp
+void bind_fixed_index(nb::module_& m);
+void bind_text_index(nb::module_& m);
 }  // namespace espalier::python
 
 NB_MODULE(_core, m) {
@@ -16,5 +18,7 @@ NB_MODULE(_core, m) {
   register_errors(m);
   m.attr("version") = nb::make_tuple(ESPALIER_VERSION_MAJOR, ESPALIER_VERSION_MINOR, ESPALIER_VERSION_PATCH);
   bind_columns(m);
+  bind_fixed_index(m);
+  bind_text_index(m);
   bind_joins(m);
 }

@@ -218,6 +218,11 @@ column import_numpy(nb::handle source, const char* what) {
                           ": convert it with astype(a.dtype.newbyteorder('='))").c_str());
   }
   if (descr->kind == 'U' || descr->kind == 'S') return import_fixed_text(array, what);
+  if (descr->kind == 'T') {  // NumPy 2's strings of any length
+    column text = import_text_list(source.attr("tolist")(), what);
+    text.from = origin::numpy;
+    return text;
+  }
   column result;
   result.type = type_of(descr);
   if (result.type.kind == scalar_kind::opaque) refuse(descr, what);
