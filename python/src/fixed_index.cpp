@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "espalier/blink_tree/index.hpp"
 #include "espalier/static_tree/result.hpp"
 #include "kinds.hpp"
 
@@ -499,7 +500,8 @@ nb::object fixed_index::count(nb::handle lo, nb::handle hi, interval ends) const
   return answer(int64_type, counts, low.is_scalar());
 }
 
-aggregate_answer aggregate_ranges(const espalier::detail::static_index& tree, const data_type& from, aggregates kept,
+template <class Tree>
+aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept,
                                   aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends,
                                   nb::handle fallback) {
   const bool is_bound = op == aggregate_op::min || op == aggregate_op::max;
@@ -543,6 +545,11 @@ aggregate_answer aggregate_ranges(const espalier::detail::static_index& tree, co
   }
   return {type, results};
 }
+
+template aggregate_answer aggregate_ranges(const espalier::detail::static_index&, const data_type&, aggregates, aggregate_op,
+                                           const void*, const void*, std::size_t, interval, nb::handle);
+template aggregate_answer aggregate_ranges(const espalier::detail::blink_index&, const data_type&, aggregates, aggregate_op,
+                                           const void*, const void*, std::size_t, interval, nb::handle);
 
 nb::object fixed_index::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends, nb::handle fallback) const {
   query_batch low, high;

@@ -103,12 +103,13 @@ class fixed_index {
   row_map rows_;
 };
 
-/// Aggregates of ranges of keys of a tree whose summands have the type `from`; answers have the type `type`.
+/// Aggregates of ranges of keys of a tree (static_index or blink_index) whose summands have the type `from`.
 struct aggregate_answer {
   data_type type;
   new_array values;
 };
-[[nodiscard]] aggregate_answer aggregate_ranges(const espalier::detail::static_index& tree, const data_type& from,
+template <class Tree>
+[[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from,
                                                 aggregates kept, espalier::detail::aggregate_op op, const void* lo,
                                                 const void* hi, std::size_t n, interval ends, nb::handle fallback);
 

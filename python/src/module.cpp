@@ -9,6 +9,7 @@ void bind_joins(nb::module_& m);  // joins.cpp
 void bind_columns(nb::module_& m);  // columns.cpp
 void bind_fixed_index(nb::module_& m);
 void bind_text_index(nb::module_& m);
+void bind_sorted_map(nb::module_& m);
 }  // namespace espalier::python
 
 NB_MODULE(_core, m) {
@@ -20,5 +21,6 @@ NB_MODULE(_core, m) {
   bind_columns(m);
   bind_fixed_index(m);
   bind_text_index(m);
+  bind_sorted_map(m);
   bind_joins(m);
 }

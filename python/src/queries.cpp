@@ -62,10 +62,10 @@ bool read_float(double x, scalar_kind kind, unsigned char* to) {
 
 }  // namespace
 
-bool query_batch::read(nb::handle source, const data_type& type) {
+bool query_batch::read(nb::handle source, const data_type& type, bool are_keys) {
   if (detail::plain_array(source, type, data_, size_)) {
     owner_ = nb::borrow(source);
-    replace_negative_zeros(type);
+    if (are_keys) replace_negative_zeros(type);
     return true;
   }
   bool is_known = false;
@@ -84,7 +84,7 @@ bool query_batch::read(nb::handle source, const data_type& type) {
   data_ = one_;
   size_ = 1;
   is_scalar_ = true;
-  replace_negative_zeros(type);
+  if (are_keys) replace_negative_zeros(type);
   return true;
 }
 
