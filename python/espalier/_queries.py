@@ -135,7 +135,8 @@ def _to_floats(q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, An
     exact = np.longdouble if q.dtype.kind in "iu" else np.float64  # 64 bits of digits, or more
     wide = q.astype(exact)
     too_large = values.astype(exact) > wide
-    values[too_large] = np.nextafter(values[too_large], dtype.type(-np.inf))
+    with np.errstate(over="ignore"):
+        values[too_large] = np.nextafter(values[too_large], dtype.type(-np.inf))
     gap = values.astype(exact) < wide
     return values, gap, None, None
 
@@ -238,7 +239,8 @@ def _move(ends: np.ndarray, mask: np.ndarray, up: bool) -> np.ndarray:
     if ends.dtype.kind == "f":
         # Above infinity there is only NaN, which is the greatest key.
         last = np.isnan(ends) if up else ends == lowest
-        moved = np.nextafter(ends, highest if up else lowest)
+        with np.errstate(over="ignore"):
+            moved = np.nextafter(ends, highest if up else lowest)
         if up:
             moved[ends == highest] = np.nan
         else:

@@ -14,6 +14,7 @@ void bind_sorted_map(nb::module_& m);
 
 NB_MODULE(_core, m) {
   using namespace espalier::python;
+  nb::set_leak_warnings(false);  // objects that a program still has at its end are not leaks
   m.doc() = "Compiled part of espalier; use the names of the package espalier.";
   detail::initialize_numpy();
   register_errors(m);
