@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from . import _core
+from ._file import open
+from ._index import Index
+from ._sorted_map import SortedMap
 
 __version__ = ".".join(map(str, _core.version))
-__all__ = ["__version__"]
+__all__ = ["Index", "SortedMap", "open", "__version__"]

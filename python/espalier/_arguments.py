@@ -23,7 +23,7 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
         raise TypeError(
             f"{what} is in the memory of a GPU: this build of espalier works in host memory; copy it to the host."
         )
-    if isinstance(source, (numbers.Number, np.generic)) or np.isscalar(source):
+    if isinstance(source, (numbers.Number, np.generic)):
         raise TypeError(f"{what} is a scalar of type {type(source).__name__}: a one-dimensional array is needed.")
     if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
         return np.asarray(source), None
@@ -50,22 +50,24 @@ def _of_pandas(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
         values = source.to_numpy()
-        return _text_of_objects(values) if values.dtype == object else (values, None)
+        return values, None
     if getattr(dtype, "tz", None) is not None:  # a moment is compared as UTC
         return source.to_numpy(dtype=f"datetime64[{dtype.unit}]"), None
     if hasattr(array, "_data") and hasattr(array, "_mask"):  # nullable integers, floats and booleans
         mask = np.asarray(array._mask)
         return np.asarray(array._data), (mask if mask.any() else None)
     values = source.to_numpy()
-    return _text_of_objects(values) if values.dtype == object else (values, None)
-
-
-def _text_of_objects(values: np.ndarray) -> tuple[Any, np.ndarray | None]:
-    """An object array of str (or bytes) and missing values as a list; any other is left for the caller to refuse."""
-    items = values.tolist()
-    if items and all(isinstance(item, (str, bytes)) or item is None or item != item for item in items):
-        return [item if isinstance(item, (str, bytes)) else None for item in items], None
     return values, None
+
+
+def text_of_objects(values: np.ndarray) -> list[Any] | None:
+    """An array of str (or of bytes) and missing values (None, NaN) as a list; None if there are other objects."""
+    items = values.tolist()
+    if not any(isinstance(item, (str, bytes)) for item in items):
+        return None
+    if not all(isinstance(item, (str, bytes)) or item is None or item != item for item in items):
+        return None
+    return [item if isinstance(item, (str, bytes)) else None for item in items]
 
 
 def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
@@ -79,7 +81,7 @@ def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
         values, _ = _of_list([present if item is None else item for item in source], what)
         return values, mask
     values = np.asarray(source)
-    if values.dtype == object:
+    if values.dtype.kind in "OUS":
         kinds = sorted({type(item).__name__ for item in source})
         if set(kinds) <= {"datetime", "date", "Timestamp"}:
             return np.asarray(source, dtype="datetime64[us]"), None

@@ -325,9 +325,41 @@ nb::dict describe(nb::handle source) {
   return result;
 }
 
+/// (array, mask, origin): fixed-width values as an array that shares their memory, and which are not NULL, or None.
+nb::tuple to_numpy(nb::handle source, const std::string& what) {
+  auto c = std::make_shared<column>(import_column(source, what.c_str()));
+  if (c->type.is_text()) {
+    throw nb::type_error((what + " is a column of " + name_of(c->type) + ": numbers, bool or times are needed.").c_str());
+  }
+  nb::object mask = nb::none();
+  if (c->nulls != 0) {
+    const new_array valid = make_mask(c->size);
+    for (std::size_t i = 0; i < c->size; ++i) valid.as<std::uint8_t>()[i] = c->is_valid(i) ? 1 : 0;
+    mask = valid.array;
+  }
+  const char* const from = origin_name(c->from);
+  if (c->type.is_time() && c->type.width() == 4) {  // NumPy has no 32-bit times
+    new_array wide = make_array({c->type.logical, scalar_kind::i64, c->type.unit, c->type.multiple}, c->size);
+    for (std::size_t i = 0; i < c->size; ++i) {
+      wide.as<std::int64_t>()[i] = static_cast<const std::int32_t*>(c->data)[i];
+    }
+    return nb::make_tuple(wide.array, mask, from);
+  }
+  const data_type type = c->type;
+  const void* const data = c->data;
+  const std::size_t n = c->size;
+  std::shared_ptr<const void> owner(data, [c](const void*) mutable {
+    const nb::gil_scoped_acquire locked;
+    c.reset();
+  });
+  c.reset();
+  return nb::make_tuple(wrap_array(type, data, n, std::move(owner)), mask, from);
+}
+
 }  // namespace
 
 void bind_columns(nb::module_& m) {
+  m.def("to_numpy", &to_numpy, nb::arg("column"), nb::arg("what"));
   m.def("describe", &describe, nb::arg("column"),
         "What an argument is read as: dtype, address, size, nulls, and whether its memory is shared. For tests.");
 }

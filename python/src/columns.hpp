@@ -14,6 +14,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -140,12 +141,54 @@ void require_same_length(const char* what, std::size_t n, const char* other, std
 /// Makes Python exceptions of the library's errors (errors.cpp); for the initialisation of the module.
 void register_errors(nb::module_& m);
 
+/// The values of a call on an index, in the type of its keys, without a copy of an array.
+class query_batch {
+ public:
+  query_batch() = default;
+  query_batch(const query_batch&) = delete;
+  query_batch& operator=(const query_batch&) = delete;
+
+  /// Reads a NumPy array of exactly this type (contiguous, one dimension), or a Python number that the type can hold.
+  /// Returns false for everything else, which espalier/_queries.py converts. -0.0 is read as 0.0
+  /// if these are keys.
+  [[nodiscard]] bool read(nb::handle source, const data_type& type, bool are_keys = true);
+
+  [[nodiscard]] const void* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool is_scalar() const { return is_scalar_; }
+
+ private:
+  void replace_negative_zeros(const data_type& type);
+
+  const void* data_ = nullptr;
+  std::size_t size_ = 0;
+  bool is_scalar_ = false;
+  alignas(8) unsigned char one_[8] = {};
+  nb::object owner_;
+  std::unique_ptr<unsigned char[]> copy_;
+};
+
+/// A Python number of element i of an array; numpy.datetime64 and timedelta64 for times.
+[[nodiscard]] nb::object scalar_at(const data_type& type, const void* data, std::size_t i);
+/// The array, or its one element if the queries were a scalar.
+[[nodiscard]] inline nb::object answer(const data_type& type, const new_array& values, bool is_scalar) {
+  return is_scalar ? scalar_at(type, values.data, 0) : values.array;
+}
+
+/// All cores that the process may use.
+[[nodiscard]] const device& cpu();
+
+inline constexpr data_type int64_type{logical_type::number, scalar_kind::i64};
+inline constexpr data_type bool_type{logical_type::boolean, scalar_kind::u8};
+
 // ---- parts, for columns.cpp ----------------------------------------------------------------------------------------
 namespace detail {
 /// numpy_array.cpp, the only file that includes NumPy's C API.
 void initialize_numpy();
 [[nodiscard]] bool is_numpy_array(nb::handle source);
 [[nodiscard]] column import_numpy(nb::handle array, const char* what);
+/// Memory of a contiguous, aligned, one-dimensional ndarray (no subclass) of exactly this type; otherwise false.
+[[nodiscard]] bool plain_array(nb::handle source, const data_type& type, const void*& data, std::size_t& n);
 /// arrow.cpp
 [[nodiscard]] column import_arrow_stream(nb::handle capsule, const char* what);
 [[nodiscard]] column import_arrow_array(nb::handle schema_capsule, nb::handle array_capsule, const char* what);

@@ -7,14 +7,21 @@
 namespace espalier::python {
 void bind_joins(nb::module_& m);  // joins.cpp
 void bind_columns(nb::module_& m);  // columns.cpp
+void bind_fixed_index(nb::module_& m);
+void bind_text_index(nb::module_& m);
+void bind_sorted_map(nb::module_& m);
 }  // namespace espalier::python
 
 NB_MODULE(_core, m) {
   using namespace espalier::python;
+  nb::set_leak_warnings(false);  // objects that a program still has at its end are not leaks
   m.doc() = "Compiled part of espalier; use the names of the package espalier.";
   detail::initialize_numpy();
   register_errors(m);
   m.attr("version") = nb::make_tuple(ESPALIER_VERSION_MAJOR, ESPALIER_VERSION_MINOR, ESPALIER_VERSION_PATCH);
   bind_columns(m);
+  bind_fixed_index(m);
+  bind_text_index(m);
+  bind_sorted_map(m);
   bind_joins(m);
 }

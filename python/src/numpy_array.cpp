@@ -103,7 +103,7 @@ data_type type_of(PyArray_Descr* descr) {
 [[noreturn]] void refuse(PyArray_Descr* descr, const char* what) {
   const std::string name = name_of_descr(descr);
   std::string hint = "espalier takes integers, float32, float64, bool, datetime64, timedelta64, str and bytes.";
-  if (descr->kind == 'O') hint = "object arrays have no order that espalier knows: convert it, for example with astype.";
+  if (descr->kind == 'O') hint = "arrays of objects other than str or bytes have no order: convert it, such as with astype.";
   if (descr->kind == 'f') hint = "convert it to float32 or float64.";
   throw nb::type_error((std::string(what) + " has dtype " + name + ": " + hint).c_str());
 }
@@ -193,6 +193,18 @@ void initialize_numpy() {
 
 bool is_numpy_array(nb::handle source) { return PyArray_Check(source.ptr()); }
 
+bool plain_array(nb::handle source, const data_type& type, const void*& data, std::size_t& n) {
+  if (!PyArray_CheckExact(source.ptr())) return false;
+  PyArrayObject* const array = array_of(source);
+  if (PyArray_NDIM(array) != 1) return false;
+  PyArray_Descr* const descr = PyArray_DESCR(array);
+  if (descr->byteorder == '>' || !(type_of(descr) == type)) return false;
+  n = static_cast<std::size_t>(PyArray_DIM(array, 0));
+  if ((n > 1 && PyArray_STRIDE(array, 0) != PyDataType_ELSIZE(descr)) || !PyArray_ISALIGNED(array)) return false;
+  data = PyArray_DATA(array);
+  return true;
+}
+
 column import_numpy(nb::handle source, const char* what) {
   PyArrayObject* const array = array_of(source);
   PyArray_Descr* const descr = PyArray_DESCR(array);
@@ -206,6 +218,18 @@ column import_numpy(nb::handle source, const char* what) {
                           ": convert it with astype(a.dtype.newbyteorder('='))").c_str());
   }
   if (descr->kind == 'U' || descr->kind == 'S') return import_fixed_text(array, what);
+  if (descr->kind == 'T') {  // NumPy 2's strings of any length
+    column text = import_text_list(source.attr("tolist")(), what);
+    text.from = origin::numpy;
+    return text;
+  }
+  if (descr->kind == 'O') {
+    const nb::object list = nb::module_::import_("espalier._arguments").attr("text_of_objects")(source);
+    if (list.is_none()) refuse(descr, what);
+    column text = import_text_list(list, what);
+    text.from = origin::numpy;
+    return text;
+  }
   column result;
   result.type = type_of(descr);
   if (result.type.kind == scalar_kind::opaque) refuse(descr, what);
