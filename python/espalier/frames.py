@@ -244,9 +244,10 @@ class PandasFrame(Frame):
             dtype = series.dtype
             if isinstance(dtype, np.dtype) and dtype.kind not in "OV" and not (missing and dtype.kind == "b"):
                 values = series.to_numpy()
+                if not dtype.isnative:
+                    values = values.astype(dtype.newbyteorder("="))
                 if missing and dtype.kind in "iu":
-                    out = take_numpy(values, rows).astype(np.float64)
-                    out[rows == NO_ROW] = np.nan
+                    out = numpy_key(values, f"Column {name!r}").take_doubles(rows)
                 else:
                     fill = np.nan if dtype.kind in "fc" else np.array("NaT", dtype)[()] if dtype.kind in "mM" else None
                     out = take_numpy(values, rows, fill)

@@ -489,4 +489,21 @@ column_ptr take_column(const column_ptr& column, std::span<const row_number> row
   return made.column;
 }
 
+void take_doubles(const join_column& column, std::span<const row_number> rows, double* out) {
+  with_scalar(column.scalar, [&](auto from) {
+    const auto* values = static_cast<const decltype(from)*>(column.data);
+    std::atomic<bool> is_out_of_range{false};
+    cpu_backend(join_device()).for_each_chunk(rows.size(), piece, [&](std::size_t first, std::size_t last) {
+      constexpr std::size_t ahead = 24;  // as in gather_column()
+      for (std::size_t i = first; i < last; ++i) {
+        if (i + ahead < last && rows[i + ahead] < column.size) __builtin_prefetch(values + rows[i + ahead]);
+        const bool has_value = rows[i] < column.size;
+        if (!has_value && rows[i] != no_row) is_out_of_range.store(true, std::memory_order_relaxed);
+        out[i] = has_value ? static_cast<double>(values[rows[i]]) : std::numeric_limits<double>::quiet_NaN();
+      }
+    });
+    if (is_out_of_range.load()) throw error("A row number is not less than the rows of the column.");
+  });
+}
+
 }  // namespace espalier::python

@@ -94,6 +94,9 @@ using array_in = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 /// The index of each row of a dictionary column as a row number of its values; no_row for NULL. Works without the GIL.
 [[nodiscard]] buffer<row_number> dictionary_indices(const join_column& column);
 
+/// Numbers as doubles, NaN for no_row. Works without the GIL.
+void take_doubles(const join_column& column, std::span<const row_number> rows, double* out);
+
 /// A column of new memory.
 struct made_column {
   std::shared_ptr<join_column> column;

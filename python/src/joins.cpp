@@ -479,6 +479,16 @@ void bind_join_columns(nb::module_& m) {
              const nb::gil_scoped_release unlocked;
              return column_handle{take_column(c.column, span_of(rows))};
            })
+      .def("take_doubles",
+           [](const column_handle& c, const rows_in& rows) {
+             if (c.column->layout != column_layout::fixed) throw nb::type_error("A column of numbers is required.");
+             buffer<double> out(join_device(), rows.shape(0));
+             {
+               const nb::gil_scoped_release unlocked;
+               take_doubles(*c.column, span_of(rows), out.data());
+             }
+             return array_of(std::move(out));
+           })
       .def(
           "__arrow_c_array__", [](const column_handle& c, nb::object) { return export_array(c.column); },
           nb::arg("requested_schema").none() = nb::none())
