@@ -50,7 +50,7 @@ def save(index: Index, path: Any) -> None:
             file.write(_MAGIC + struct.pack("<II", len(header), zlib.crc32(header)) + header)
             for data in arrays:
                 file.write(b"\0" * (-file.tell() % _ALIGNMENT))
-                file.write(memoryview(data).cast("B") if data.dtype.kind not in "mM" else data.view(np.int64).data)
+                file.write(data.view(np.uint8).data)
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)

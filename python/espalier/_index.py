@@ -321,12 +321,9 @@ class Index:
             valid &= ~np.isnan(asked)
         if asked.dtype.kind in "iufb":
             asked = asked.astype(np.longdouble)
+        limit: Any = tolerance
         if tolerance is not None and asked.dtype.kind in "mM":
-            if isinstance(tolerance, str):
-                tolerance = _queries.parse_timedelta(tolerance)
-            elif not isinstance(tolerance, np.timedelta64):
-                unit = "ns" if hasattr(tolerance, "total_seconds") else "".join(map(str, np.datetime_data(self._dtype)[::-1]))
-                tolerance = np.timedelta64(tolerance, unit) if isinstance(tolerance, int) else np.timedelta64(tolerance)
+            limit = _queries.as_timedelta(tolerance, self._dtype)
 
         def candidate(ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             ok = (ranks >= 0) & (ranks < n) & valid
@@ -339,11 +336,12 @@ class Index:
             apart = np.zeros(len(ranks), dtype=(asked[:0] - asked[:0]).dtype)
             distance = np.abs(keys.astype(asked.dtype) - asked[ok])
             apart[ok] = distance
-            if tolerance is not None:
-                ok[np.flatnonzero(ok)[~(distance <= tolerance)]] = False
+            if limit is not None:
+                ok[np.flatnonzero(ok)[~(distance <= limit)]] = False
             return ok, rows, apart
 
-        before = after = None
+        before: Any = None
+        after: Any = None
         if direction in ("backward", "nearest"):
             before = candidate(self._ranks(queries, exact).view(np.int64) - 1)
         if direction in ("forward", "nearest"):

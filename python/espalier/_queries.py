@@ -109,7 +109,7 @@ def _convert(q: np.ndarray, dtype: np.dtype, what: str) -> tuple[np.ndarray, Any
     return _to_floats(q, dtype)
 
 
-def _to_integers(q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
+def _to_integers(q: Any, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
     limits = np.iinfo(dtype)
     if q.dtype.kind in "iu":
         below, above = q < limits.min, q > limits.max
@@ -129,7 +129,7 @@ def _to_integers(q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, 
     return values, gap, below, null
 
 
-def _to_floats(q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
+def _to_floats(q: Any, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
     with np.errstate(over="ignore"):
         values = q.astype(dtype)
     exact = np.longdouble if q.dtype.kind in "iu" else np.float64  # 64 bits of digits, or more
@@ -157,7 +157,7 @@ _UNITS = {
 }
 
 
-def _convert_times(q: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
+def _convert_times(q: Any, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
     null = np.isnat(q)
     (to_unit, to_multiple), (from_unit, from_multiple) = np.datetime_data(dtype), np.datetime_data(q.dtype)
     if from_unit in ("Y", "M") and dtype.kind == "M" and to_unit not in ("Y", "M"):
@@ -280,6 +280,17 @@ def parse_timedelta(text: str) -> np.timedelta64:
     return np.timedelta64(-total if is_negative else total, "ns")
 
 
+def as_timedelta(tolerance: Any, dtype: Any) -> Any:
+    """A tolerance as a timedelta64; a number is in units of the keys."""
+    if isinstance(tolerance, str):
+        return parse_timedelta(tolerance)
+    if hasattr(tolerance, "to_timedelta64"):
+        return tolerance.to_timedelta64()
+    if isinstance(tolerance, (np.timedelta64, datetime.timedelta)):
+        return np.timedelta64(tolerance)
+    return np.array([int(tolerance)]).view(f"m8{dtype.str[3:]}")[0]
+
+
 def tolerance_of(tolerance: Any, dtype: np.dtype) -> Any:
     """In units of integer and time keys, rounded down, or as a float; None stays."""
     if tolerance is None:
@@ -294,14 +305,7 @@ def tolerance_of(tolerance: Any, dtype: np.dtype) -> Any:
                 raise ValueError("tolerance must not be negative or NaN.")
             return 2**64 if math.isinf(tolerance) else math.floor(tolerance)
         return int(tolerance)
-    if isinstance(tolerance, str):
-        tolerance = parse_timedelta(tolerance)
-    elif hasattr(tolerance, "to_timedelta64"):
-        tolerance = tolerance.to_timedelta64()
-    elif isinstance(tolerance, datetime.timedelta):
-        tolerance = np.timedelta64(tolerance)
-    if not isinstance(tolerance, np.timedelta64):
-        return int(tolerance)
+    tolerance = as_timedelta(tolerance, dtype)
     if np.isnat(tolerance):
         raise ValueError("tolerance is NaT.")
     unit, multiple = np.datetime_data(dtype)

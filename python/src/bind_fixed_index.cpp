@@ -31,7 +31,7 @@ const char* keep_name(aggregates keep) {
 
 void bind_fixed_index(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<fixed_index>(m, "FixedIndex", nb::is_final())
+  nb::class_<fixed_index>(m, "FixedIndex")
       .def_static("of_parts", &fixed_index::of_parts, "keys"_a, "values"_a.none(), "rows"_a.none(), "keep"_a.none())
       .def("__len__", &fixed_index::size)
       .def_prop_ro("dtype", [](const fixed_index& self) { return numpy_dtype(self.key_type()); })

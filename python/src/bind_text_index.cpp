@@ -18,7 +18,7 @@ nb::object build_index(nb::handle keys, nb::handle values, nb::handle keep) {
 
 void bind_text_index(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<text_index>(m, "TextIndex", nb::is_final())
+  nb::class_<text_index>(m, "TextIndex")
       .def_static("of_parts", &text_index::of_parts, "bytes"_a, "offsets"_a, "is_str"_a, "starts"_a.none(), "rows"_a.none(),
                   "values"_a.none(), "keep"_a.none())
       .def("__len__", &text_index::size)

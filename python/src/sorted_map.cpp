@@ -191,7 +191,7 @@ void bind_sorted_map(nb::module_& m) {
   const auto seeking = [](seek_kind kind) {
     return [kind](const sorted_map& self, nb::handle q) { return self.seek(kind, q); };
   };
-  nb::class_<sorted_map>(m, "SortedMap", nb::is_final())
+  nb::class_<sorted_map>(m, "SortedMap")
       .def(nb::init<nb::handle, nb::handle>(), "keys"_a, "values"_a.none())
       .def("__len__", &sorted_map::size)
       .def_prop_ro("dtype", [](const sorted_map& self) { return numpy_dtype(self.key_type()); })
