@@ -64,13 +64,24 @@ def measure(case: str, peer: str, call: Callable[[], Any], checksum: Callable[[A
         answer = call()
         times.append(1e3 * (time.perf_counter() - start))
     times.sort()
-    result = {"case": case, "peer": peer, "ms": times[len(times) // 2], "least_ms": times[0], "checksum": checksum(answer)}
+    result = {
+        "case": case,
+        "peer": peer,
+        "ms": times[len(times) // 2],
+        "least_ms": times[0],
+        "checksum": checksum(answer),
+    }
     results.append(result)
-    print(f"{case:28} {peer:20} {result['ms']:9.1f} ms  least {result['least_ms']:9.1f}  {result['checksum']:.3f}", flush=True)
+    print(
+        f"{case:28} {peer:20} {result['ms']:9.1f} ms  least {result['least_ms']:9.1f}  {result['checksum']:.3f}",
+        flush=True,
+    )
 
 
 def checksum(answer: Any) -> float:
-    return float(np.nansum(np.asarray(answer["bid"], dtype=float))) + float(np.nansum(np.asarray(answer["size"], dtype=float)))
+    return float(np.nansum(np.asarray(answer["bid"], dtype=float))) + float(
+        np.nansum(np.asarray(answer["size"], dtype=float))
+    )
 
 
 def filled(answer: dict[str, Any]) -> float:
@@ -91,7 +102,9 @@ def run(case: str, n: int, m: int, grouped: bool, in_order: bool) -> None:
         if in_order:
             return pl_left.join_asof(pl_right, on="ts", by=by, check_sortedness=False)
         rows = pl_left.with_row_index("row").sort("ts")
-        return rows.join_asof(pl_right.sort("ts", maintain_order=True), on="ts", by=by, check_sortedness=False).sort("row")
+        return rows.join_asof(pl_right.sort("ts", maintain_order=True), on="ts", by=by, check_sortedness=False).sort(
+            "row"
+        )
 
     def pandas() -> Any:
         if in_order:
@@ -118,7 +131,9 @@ def run(case: str, n: int, m: int, grouped: bool, in_order: bool) -> None:
     connection.execute("CREATE TABLE l AS SELECT * FROM arrow_left")
     connection.execute("CREATE TABLE r AS SELECT * FROM arrow_right")
     condition = "l.sym = r.sym AND l.ts >= r.ts" if grouped else "l.ts >= r.ts"
-    matched = connection.execute(f"SELECT sum(r.ts % 1000003)::DOUBLE FROM l ASOF LEFT JOIN r ON {condition}").fetchone()[0]
+    matched = connection.execute(
+        f"SELECT sum(r.ts % 1000003)::DOUBLE FROM l ASOF LEFT JOIN r ON {condition}"
+    ).fetchone()[0]
     ours = es.join_asof(pl_left, pl_right.with_columns(time=pl.col("ts")), on="ts", by=by)
     assert float((ours["time"] % 1000003).sum()) == matched
     statement = f"SELECT l.ts, r.bid, r.size FROM l ASOF LEFT JOIN r ON {condition}"
@@ -126,14 +141,18 @@ def run(case: str, n: int, m: int, grouped: bool, in_order: bool) -> None:
 
 
 def table() -> None:
-    print("\n| case | polars | pandas | DuckDB | ours, polars | ours, pandas | prepared, polars | ratio once | ratio prepared |")
+    print(
+        "\n| case | polars | pandas | DuckDB | ours, polars | ours, pandas | prepared, polars | ratio once | ratio prepared |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for case in dict.fromkeys(r["case"] for r in results):
         ms = {r["peer"]: r["ms"] for r in results if r["case"] == case}
         best = min(ms["polars"], ms["pandas"], ms["duckdb"])
         once, prepared = ms["espalier polars"], ms["prepared polars"]
-        print(f"| {case} | {ms['polars']:.1f} | {ms['pandas']:.1f} | {ms['duckdb']:.1f} | {once:.1f} | "
-              f"{ms['espalier pandas']:.1f} | {prepared:.1f} | {best / once:.2f} | {best / prepared:.2f} |")
+        print(
+            f"| {case} | {ms['polars']:.1f} | {ms['pandas']:.1f} | {ms['duckdb']:.1f} | {once:.1f} | "
+            f"{ms['espalier pandas']:.1f} | {prepared:.1f} | {best / once:.2f} | {best / prepared:.2f} |"
+        )
 
 
 n = 1 << options.left_log2
@@ -145,9 +164,15 @@ run("same size, random order", n, n, False, False)
 table()
 load = os.getloadavg()
 commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-about = {"date": time.strftime("%Y-%m-%d"), "commit": commit, "threads": options.threads, "left": n,
-         "load_before_and_after": [round(x, 1) for x in load], "machine": platform.processor() or platform.machine(),
-         "versions": {m.__name__: m.__version__ for m in (pl, pd, duckdb, np)}}
+about = {
+    "date": time.strftime("%Y-%m-%d"),
+    "commit": commit,
+    "threads": options.threads,
+    "left": n,
+    "load_before_and_after": [round(x, 1) for x in load],
+    "machine": platform.processor() or platform.machine(),
+    "versions": {m.__name__: m.__version__ for m in (pl, pd, duckdb, np)},
+}
 print(json.dumps(about))
 if options.json:
     with open(options.json, "w") as file:

@@ -1,7 +1,7 @@
 """Types of key columns: which may be compared with each other, and in which unit.
 
-Both sides of a join are converted to one type without rounding, or the join is refused. Times of both sides are compared
-in the finer unit; where a time does not fit into it, in the coarser one if every value has an equal there.
+Both sides of a join are converted to one type without rounding, or the join is refused. Times of both sides are
+compared in the finer unit; where a time does not fit into it, in the coarser one if every value has an equal there.
 """
 
 from __future__ import annotations
@@ -12,14 +12,23 @@ import numbers
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ._core import JoinColumn
 
 NANOSECONDS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "m": 1_000_000, "u": 1_000, "n": 1}
-INTEGERS = {"c": (8, True), "s": (16, True), "i": (32, True), "l": (64, True),
-            "C": (8, False), "S": (16, False), "I": (32, False), "L": (64, False)}
+INTEGERS = {
+    "c": (8, True),
+    "s": (16, True),
+    "i": (32, True),
+    "l": (64, True),
+    "C": (8, False),
+    "S": (16, False),
+    "I": (32, False),
+    "L": (64, False),
+}
 TIMES = ("date", "datetime", "duration", "time")
 
 
@@ -104,8 +113,7 @@ def _width(format: str) -> int:
     return 4 if format in ("f", "tdD", "tts", "ttm") else 8
 
 
-def _cast(key: Key, other: Key, format: str, multiply: int = 1, divide: int = 1, meaning: KeyType | None = None
-          ) -> Key:
+def _cast(key: Key, other: Key, format: str, multiply: int = 1, divide: int = 1, meaning: KeyType | None = None) -> Key:
     if key.column.format == format and multiply == divide:
         return key.with_column(key.column, meaning)
     if multiply == divide and key.type.is_time and _width(key.column.format) == 8:
@@ -284,11 +292,30 @@ def _without_null_type(left: Key, right: Key) -> tuple[Key, Key]:
 # ---- distances -------------------------------------------------------------------------------------------------------
 
 _PART = re.compile(r"(\d+)(ns|us|µs|ms|s|m|h|d|w|mo|q|y|i)(?![a-z])")
-_PARTS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
-          "d": 86_400 * 10**9, "w": 7 * 86_400 * 10**9}
-_NUMPY_UNITS = {"W": 7 * 86_400 * 10**9, "D": 86_400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9,
-                "ms": 10**6, "us": 10**3, "ns": 1, "ps": Fraction(1, 10**3), "fs": Fraction(1, 10**6),
-                "as": Fraction(1, 10**9)}
+_PARTS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "d": 86_400 * 10**9,
+    "w": 7 * 86_400 * 10**9,
+}
+_NUMPY_UNITS: dict[str, Any] = {
+    "W": 7 * 86_400 * 10**9,
+    "D": 86_400 * 10**9,
+    "h": 3600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+    "ps": Fraction(1, 10**3),
+    "fs": Fraction(1, 10**6),
+    "as": Fraction(1, 10**9),
+}
 
 
 def _parse(text: str, what: str) -> tuple[int, str]:
@@ -307,16 +334,18 @@ def _parse(text: str, what: str) -> tuple[int, str]:
         units.add(unit)
         total += int(part.group(1)) * (1 if unit == "i" else _PARTS[unit])
     if at != len(body) or not body or ("i" in units and len(units) > 1):
-        raise ValueError(f"{what} {text!r} is not a duration; write it as '5s', '1h30m' or '250us' (w d h m s ms us ns).")
+        raise ValueError(
+            f"{what} {text!r} is not a duration; write it as '5s', '1h30m' or '250us' (w d h m s ms us ns)."
+        )
     return sign * total, "i" if "i" in units else "ns"
 
 
-def distance(value: object, key: Key, what: str, units_differ: bool = False) -> Fraction | float | None:
+def distance(value: Any, key: Key, what: str, units_differ: bool = False) -> Fraction | float | None:
     """A distance in units of the key; a float for float keys. None is no distance."""
     if value is None:
         return None
     nanoseconds: Fraction | int | None = None
-    number: object = None
+    number: Any = None
     if isinstance(value, str):
         amount, unit = _parse(value, what)
         if unit == "i":
@@ -337,7 +366,9 @@ def distance(value: object, key: Key, what: str, units_differ: bool = False) -> 
         else:
             nanoseconds = int(exact.astype(np.int64)) * count * _NUMPY_UNITS[unit]
     elif isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{what} has the type {type(value).__name__}; pass a number, a string such as '5s', or a timedelta.")
+        raise TypeError(
+            f"{what} has the type {type(value).__name__}; pass a number, a string such as '5s', or a timedelta."
+        )
     else:
         number = value
     type_ = key.type
@@ -355,7 +386,7 @@ def distance(value: object, key: Key, what: str, units_differ: bool = False) -> 
     return float(number) if type_.family == "float" else Fraction(number)
 
 
-def tolerance_of(value: object, key: Key, units_differ: bool) -> int | float | None:
+def tolerance_of(value: Any, key: Key, units_differ: bool) -> int | float | None:
     """The largest distance in units of the key: of integers, the distance rounded down, which allows the same rows."""
     exact = distance(value, key, "The tolerance", units_differ)
     if exact is None:
@@ -367,16 +398,20 @@ def tolerance_of(value: object, key: Key, units_differ: bool) -> int | float | N
     return None if exact == math.inf else math.floor(exact)
 
 
-def window_end(value: object, key: Key, is_lower: bool, is_closed: bool, units_differ: bool
-               ) -> tuple[int | float | None, bool]:
+def window_end(
+    value: Any, key: Key, is_lower: bool, is_closed: bool, units_differ: bool
+) -> tuple[int | float | None, bool]:
     """An end of a window, relative to the left key, and whether it is closed; exact for integer keys."""
-    exact = distance(value, key, "The lower end of the window" if is_lower else "The upper end of the window", units_differ)
+    exact = distance(
+        value, key, "The lower end of the window" if is_lower else "The upper end of the window", units_differ
+    )
     if exact is None or exact in (math.inf, -math.inf):
         if exact is not None and (exact > 0) == is_lower:
             raise ValueError("The window is infinitely far away; pass finite ends, or None for an end without a bound.")
         return None, True
     if key.type.family == "float":
         return float(exact), is_closed
+    exact = Fraction(exact)
     if exact.denominator == 1:
         return int(exact), is_closed
     return (math.ceil(exact) if is_lower else math.floor(exact)), True

@@ -1,7 +1,7 @@
 """Frames of polars, pandas and pyarrow, and dicts of NumPy arrays, as the joins use them.
 
-A frame gives key columns (JoinColumn), gathers columns by row numbers, and builds an answer of its own kind. None of the
-libraries is imported before a frame of it arrives.
+A frame gives key columns (JoinColumn), gathers columns by row numbers, and builds an answer of its own kind. None of
+the libraries is imported before a frame of it arrives.
 """
 
 from __future__ import annotations
@@ -15,8 +15,19 @@ from ._core import JoinColumn, join_count_missing, join_take_array
 from ._join_types import Key
 
 NO_ROW = 0xFFFFFFFF
-_NUMPY_FORMATS = {"i1": "c", "i2": "s", "i4": "i", "i8": "l", "u1": "C", "u2": "S", "u4": "I", "u8": "L",
-                  "f4": "f", "f8": "g", "b1": "?"}
+_NUMPY_FORMATS = {
+    "i1": "c",
+    "i2": "s",
+    "i4": "i",
+    "i8": "l",
+    "u1": "C",
+    "u2": "S",
+    "u4": "I",
+    "u8": "L",
+    "f4": "f",
+    "f8": "g",
+    "b1": "?",
+}
 _NUMPY_UNITS = {"s": "s", "ms": "m", "us": "u", "ns": "n"}
 
 
@@ -57,12 +68,14 @@ def numpy_key(values: np.ndarray, place: str, zone: str = "", missing: np.ndarra
             return JoinColumn.from_strings(texts)
         except TypeError:
             raise TypeError(f"{place} has the dtype {dtype} and values that are not strings; convert it.") from None
-    format = _NUMPY_FORMATS.get(f"{dtype.kind}{dtype.itemsize}")
-    if format is None:
+    format = _NUMPY_FORMATS.get(f"{dtype.kind}{dtype.itemsize}", "")
+    if not format:
         raise TypeError(f"{place} has the dtype {dtype}, which joins cannot compare; convert it.")
     plain = np.ascontiguousarray(values)
     # NumPy and pandas have no other NULL of floats than NaN.
-    return JoinColumn.from_array(plain.view(np.uint8) if dtype.kind == "b" else plain, format, missing, dtype.kind == "f")
+    return JoinColumn.from_array(
+        plain.view(np.uint8) if dtype.kind == "b" else plain, format, missing, dtype.kind == "f"
+    )
 
 
 def _without(column: JoinColumn, missing: np.ndarray) -> JoinColumn:
@@ -180,8 +193,11 @@ class PolarsFrame(Frame):
         for name in names:
             series = self.native.get_column(name)
             if series.n_chunks() == 1 and (
-                series.dtype.is_numeric() and not series.dtype.is_decimal() and series.dtype.to_python() is not None
-                and series.dtype not in (pl.Int128,) or series.dtype.is_temporal()
+                series.dtype.is_numeric()
+                and not series.dtype.is_decimal()
+                and series.dtype.to_python() is not None
+                and series.dtype not in (pl.Int128,)
+                or series.dtype.is_temporal()
                 or series.dtype in (pl.String, pl.Binary, pl.Boolean)
             ):
                 column = self._column(series)
@@ -256,9 +272,11 @@ class PandasFrame(Frame):
             if signed is None:
                 signed = rows.astype(np.int64)
                 signed[rows == NO_ROW] = -1
-            taken.append(pd.api.extensions.take(series.array, signed, allow_fill=True)
-                         if not isinstance(dtype, np.dtype)
-                         else pd.api.extensions.take(series.to_numpy(), signed, allow_fill=True))
+            taken.append(
+                pd.api.extensions.take(series.array, signed, allow_fill=True)
+                if not isinstance(dtype, np.dtype)
+                else pd.api.extensions.take(series.to_numpy(), signed, allow_fill=True)
+            )
         return taken
 
     def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
@@ -297,16 +315,20 @@ def pandas_key(array: Any, place: str) -> JoinColumn:
         codes = np.ascontiguousarray(array.codes)
         return JoinColumn.from_dictionary(numpy_key(codes, place), pandas_key(dtype.categories.array, place))
     if isinstance(dtype, pd.DatetimeTZDtype):
-        return JoinColumn.from_array(np.ascontiguousarray(array.view("i8")), f"ts{_NUMPY_UNITS[dtype.unit]}:{dtype.tz}",
-                                     None, True)
+        return JoinColumn.from_array(
+            np.ascontiguousarray(array.view("i8")), f"ts{_NUMPY_UNITS[dtype.unit]}:{dtype.tz}", None, True
+        )
     if isinstance(dtype, np.dtype):
         values = array.to_numpy()
         if dtype.kind != "O":
             return numpy_key(values, place)
         codes, distinct = pd.factorize(values)  # -1 is NULL
         return JoinColumn.from_dictionary(numpy_key(codes, place), numpy_key(np.asarray(distinct, object), place))
-    if hasattr(array, "__arrow_array__") and (isinstance(dtype, pd.ArrowDtype) or "pyarrow" in str(dtype.__dict__) or
-                                              getattr(dtype, "storage", "") == "pyarrow"):
+    if hasattr(array, "__arrow_array__") and (
+        isinstance(dtype, pd.ArrowDtype)
+        or "pyarrow" in str(dtype.__dict__)
+        or getattr(dtype, "storage", "") == "pyarrow"
+    ):
         return arrow_key(array.__arrow_array__())
     if isinstance(dtype, pd.StringDtype):
         codes, distinct = pd.factorize(array.to_numpy(dtype=object))
@@ -391,16 +413,19 @@ class DictFrame(Frame):
     kind = "dict"
 
     def __init__(self, native: dict[str, Any]) -> None:
-        made = {name: values if isinstance(values, np.ndarray) else np.asarray(values)
-                for name, values in native.items()}
+        made = {
+            name: values if isinstance(values, np.ndarray) else np.asarray(values) for name, values in native.items()
+        }
         lengths = {name: len(values) if values.ndim else -1 for name, values in made.items()}
         for name, length in lengths.items():
             if length < 0:
                 raise ValueError(f"Array {name!r} has no dimension; pass arrays with one element per row.")
             if length != next(iter(lengths.values())):
                 first = next(iter(lengths))
-                raise ValueError(f"Array {name!r} has {length} elements and {first!r} has {lengths[first]}; all arrays "
-                                 "of a frame have one element per row.")
+                raise ValueError(
+                    f"Array {name!r} has {length} elements and {first!r} has {lengths[first]}; all arrays "
+                    "of a frame have one element per row."
+                )
         super().__init__(made)
 
     @property
@@ -445,14 +470,28 @@ class DictFrame(Frame):
         return numpy_of(column)
 
     def concat(self, others: list[Frame]) -> Any:
-        return {name: np.ma.concatenate([values, *(o.native[name] for o in others)])
-                if any(isinstance(o.native[name], np.ma.MaskedArray) for o in (self, *others))
-                else np.concatenate([values, *(o.native[name] for o in others)])
-                for name, values in self.native.items()}
+        return {
+            name: np.ma.concatenate([values, *(o.native[name] for o in others)])
+            if any(isinstance(o.native[name], np.ma.MaskedArray) for o in (self, *others))
+            else np.concatenate([values, *(o.native[name] for o in others)])
+            for name, values in self.native.items()
+        }
 
 
-_DTYPES = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "f": "f4", "g": "f8",
-           "?": "b1", "tdD": "i4"}
+_DTYPES = {
+    "c": "i1",
+    "C": "u1",
+    "s": "i2",
+    "S": "u2",
+    "i": "i4",
+    "I": "u4",
+    "l": "i8",
+    "L": "u8",
+    "f": "f4",
+    "g": "f8",
+    "?": "b1",
+    "tdD": "i4",
+}
 
 
 def numpy_of(column: JoinColumn) -> np.ndarray:
@@ -493,8 +532,10 @@ def frame_of(native: Any, side: str, call: str) -> Frame:
         wanted = module.Table if name == "pyarrow" else module.DataFrame  # type: ignore[union-attr]
         if isinstance(native, wanted):
             return cls(native)
-    raise TypeError(f"{call}: the {side} frame has the type {type(native).__name__}; pass a DataFrame of polars or pandas, "
-                    "a pyarrow Table or a dict of NumPy arrays.")
+    raise TypeError(
+        f"{call}: the {side} frame has the type {type(native).__name__}; pass a DataFrame of polars or pandas, "
+        "a pyarrow Table or a dict of NumPy arrays."
+    )
 
 
 def frame_as(frame: Frame, kind: str) -> Frame:

@@ -6,7 +6,6 @@ the left frame. NULL, NaN and NaT keys match nothing.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,48 +13,37 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._join_types import (Key, common_equality, common_order, equality_as, equality_for_preparing, for_preparing, order_as,
-                          tolerance_of, window_end)
+from ._join_types import Key, common_equality, common_order, tolerance_of, window_end
 from .frames import Frame, frame_as, frame_of
+from .prepared import Prepared, column_name, column_names, prepare
 
 __all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "prepare"]
 
 _STRATEGIES = ("backward", "forward", "nearest")
-_CLOSED = {"both": (True, True), "left": (True, False), "right": (False, True), "none": (False, False),
-           "neither": (False, False)}
+_CLOSED = {
+    "both": (True, True),
+    "left": (True, False),
+    "right": (False, True),
+    "none": (False, False),
+    "neither": (False, False),
+}
 _AGGREGATES = ("count", "sum", "mean", "min", "max", "first", "last")
 
 
-def _names(value: Any, what: str, call: str) -> list[str]:
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Sequence) and all(isinstance(v, str) for v in value):
-        return list(value)
-    raise TypeError(f"{call}: `{what}` is a column name or a list of column names, not {value!r}.")
-
-
-def _one(value: Any, what: str, call: str) -> str:
-    names = _names(value, what, call)
-    if len(names) != 1:
-        raise ValueError(f"{call}: `{what}` names one column, the column of the order.")
-    return names[0]
-
-
-def _sides(both: Any, left: Any, right: Any, what: str, call: str, right_default: Any = None
-           ) -> tuple[list[str], list[str]]:
+def _sides(
+    both: Any, left: Any, right: Any, what: str, call: str, right_default: Any = None
+) -> tuple[list[str], list[str]]:
     """Names of both sides from `on` or `left_on` and `right_on`."""
     if both is not None and (left is not None or right is not None):
         raise ValueError(f"{call}: pass either `{what}` or one name for each side, not both.")
     if both is not None:
-        names = _names(both, what, call)
+        names = column_names(both, what, call)
         return names, names if right_default is None else list(right_default)
     if right is None and right_default is not None:
-        return _names(left, what, call) or list(right_default), list(right_default)
+        return column_names(left, what, call) or list(right_default), list(right_default)
     if (left is None) != (right is None):
         raise ValueError(f"{call}: `{what}` is given for one side only; name the columns of both sides.")
-    return _names(left, what, call), _names(right, what, call)
+    return column_names(left, what, call), column_names(right, what, call)
 
 
 class _Groups:
@@ -66,7 +54,9 @@ class _Groups:
         self.right: np.ndarray | None = None
         self.count = 0
         if len(left) != len(right):
-            raise ValueError(f"{call}: `by` has {len(left)} columns of the left frame and {len(right)} of the right one.")
+            raise ValueError(
+                f"{call}: `by` has {len(left)} columns of the left frame and {len(right)} of the right one."
+            )
         if not left:
             return
         pairs = [common_equality(a, b, call) for a, b in zip(left, right)]
@@ -80,137 +70,21 @@ class _Groups:
         self.count = max(1, len(encoder))
 
 
-class Prepared:
-    """The right side of joins, sorted once and joined many times: see prepare(). Thread-safe."""
-
-    def __init__(self, frame: Any, on: str, by: str | Sequence[str] | None = None) -> None:
-        call = "prepare()"
-        self._frame = frame_of(frame, "right", call)
-        self.on = _one(on, "on", call)
-        self.by = tuple(_names(by, "by", call))
-        key = for_preparing(self._frame.key(self.on, "right", call), call)
-        bys = [equality_for_preparing(self._frame.key(name, "right", call), call) for name in self.by]
-        self._groups = _core.JoinGroups() if self.by else None
-        codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
-        self._side = _core.PreparedSide(key.column, codes, self._group_count(), key.order)
-        empty = np.zeros(0, np.uint32)
-        self._key = key.with_column(key.column.take(empty), key.type)
-        self._by_keys = [_stub(b) for b in bys]
-        self._latch = threading.RLock()
-        self._pieces = [self._frame]
-        self._frames: dict[str, Frame] = {}
-        self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
-        self._has_tails = False
-
-    def _group_count(self) -> int:
-        return 0 if self._groups is None else max(1, len(self._groups))  # 0 stands for a side without groups
-
-    def __len__(self) -> int:
-        return len(self._side)
-
-    def __repr__(self) -> str:
-        by = f", by={list(self.by)}" if self.by else ""
-        return f"<espalier.Prepared: {len(self)} rows of {self._frame.kind}, on={self.on!r}{by}>"
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the sorted keys; the frame itself is not copied."""
-        return self._side.nbytes
-
-    @property
-    def frame(self) -> Any:
-        """The frame with all appended rows."""
-        return self._whole().native
-
-    def _whole(self) -> Frame:
-        with self._latch:
-            if len(self._pieces) > 1:
-                first, *others = self._pieces
-                self._frame = type(first)(first.concat(others))
-                self._pieces = [self._frame]
-                self._frames.clear()
-            return self._frame
-
-    def _as(self, kind: str) -> Frame:
-        with self._latch:
-            whole = self._whole()
-            if kind == whole.kind:
-                return whole
-            if kind not in self._frames:
-                self._frames[kind] = frame_as(whole, kind)
-            return self._frames[kind]
-
-    def append(self, frame: Any) -> None:
-        """Adds rows at the end. Cheap if their keys are not less than the last key of their group."""
-        call = "Prepared.append()"
-        more = frame_of(frame, "appended", call)
-        if more.kind != self._frame.kind:
-            more = frame_as(more, self._frame.kind)
-        if set(more.names) != set(self._frame.names):
-            raise ValueError(f"{call}: the appended frame has the columns {more.names}, and the prepared frame "
-                             f"{self._frame.names}; both must have the same.")
-        key = order_as(more.key(self.on, "appended", call), self._key, call)
-        bys = [equality_as(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
-        with self._latch:
-            joined = type(more)(self._pieces[-1].concat([more]))  # before the keys: this may fail
-            codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
-            self._side.append(key.column, codes, self._group_count())
-            self._pieces[-1] = joined
-            self._frame = joined
-            self._frames.clear()
-            self._values.clear()
-            self._has_tails = True
-
-    def _left(self, on: Key, by: list[Key], call: str) -> tuple[Key, np.ndarray | None]:
-        if len(by) != len(self.by):
-            raise ValueError(f"{call}: the right side is prepared by {list(self.by) or 'no columns'}; "
-                             f"the left side names {[k.name for k in by] or 'none'}.")
-        key = order_as(on, self._key, call)
-        if self._groups is None:
-            return key, None
-        columns = [equality_as(k, like, call).column for k, like in zip(by, self._by_keys)]
-        return key, self._groups.lookup(columns)
-
-    def _compact(self) -> None:
-        """Before windows, which need the appended rows in the main part. Moves the rows under older values."""
-        if self._has_tails:
-            self._side.compact()
-            self._values.clear()
-            self._has_tails = False
-
-    def _window_values(self, names: tuple[str, ...], functions: tuple[str, ...], call: str) -> Any:
-        with self._latch:
-            entry = self._values.get((names, functions))
-            if entry is None:
-                self._compact()
-                whole = self._whole()
-                columns = [_value(whole.key(n, "right", call)) for n in names]
-                entry = _core.WindowValues(self._side, columns, list(functions))
-                self._values[names, functions] = entry
-            return entry
-
-
-def _is_text(key: Key) -> bool:
-    return key.type.family in ("string", "binary")
-
-
-def _stub(key: Key) -> Key:
-    """The type of a column, without its rows."""
-    if _is_text(key):
-        return key.with_column(_core.JoinColumn.from_strings([]), key.type)
-    return key.with_column(key.column.take(np.zeros(0, np.uint32)), key.meaning)
-
-
-def prepare(frame: Any, on: str, by: str | Sequence[str] | None = None) -> Prepared:
-    """Sorts the right side of joins once, so that it can be joined many times, also after appends at the end."""
-    return Prepared(frame, on, by)
-
-
 class _Joined:
     """Both sides of a call, resolved: frames, keys of one type, group codes."""
 
-    def __init__(self, call: str, left: Any, right: Any, on: Any, left_on: Any, right_on: Any, by: Any, by_left: Any,
-                 by_right: Any) -> None:
+    def __init__(
+        self,
+        call: str,
+        left: Any,
+        right: Any,
+        on: Any,
+        left_on: Any,
+        right_on: Any,
+        by: Any,
+        by_left: Any,
+        by_right: Any,
+    ) -> None:
         self.call = call
         self.left = frame_of(left, "left", call)
         self.prepared = right if isinstance(right, Prepared) else None
@@ -270,17 +144,39 @@ def asof_rows(sides: _Joined, strategy: str, tolerance: Any, exact: bool) -> np.
     limit = tolerance_of(tolerance, sides.left_key, sides.units_differ)
     left = sides.left_key
     if sides.prepared is not None:
-        return sides.prepared._side.asof(left.column, sides.left_codes, sides.groups, left.order, strategy, bool(exact),
-                                         limit)
+        return sides.prepared._side.asof(
+            left.column, sides.left_codes, sides.groups, left.order, strategy, bool(exact), limit
+        )
     right = sides.right_key
-    return _core.asof_join(left.column, right.column, sides.left_codes, sides.right_codes, sides.groups, left.order,
-                           right.order, strategy, bool(exact), limit)
+    return _core.asof_join(
+        left.column,
+        right.column,
+        sides.left_codes,
+        sides.right_codes,
+        sides.groups,
+        left.order,
+        right.order,
+        strategy,
+        bool(exact),
+        limit,
+    )
 
 
-def join_asof(left: Any, right: Any, on: str | None = None, *, left_on: str | None = None, right_on: str | None = None,
-              by: str | Sequence[str] | None = None, by_left: str | Sequence[str] | None = None,
-              by_right: str | Sequence[str] | None = None, strategy: str = "backward", tolerance: Any = None,
-              allow_exact_matches: bool = True, suffix: str = "_right") -> Any:
+def join_asof(
+    left: Any,
+    right: Any,
+    on: str | None = None,
+    *,
+    left_on: str | None = None,
+    right_on: str | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    strategy: str = "backward",
+    tolerance: Any = None,
+    allow_exact_matches: bool = True,
+    suffix: str = "_right",
+) -> Any:
     """Each left row with the right row whose key is nearest: the last quote before each trade.
 
     `right` is a frame or the answer of prepare(). Of right rows with the same key, backward takes the last and forward
@@ -296,15 +192,20 @@ def join_asof(left: Any, right: Any, on: str | None = None, *, left_on: str | No
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
 
+
 def _value(key: Key) -> Any:
     """A value column that aggregates take, or TypeError."""
     column = key.column
     if column.layout == "bits":
         return column.bits_to_bytes()
-    if key.type.family in ("integer", "float", "boolean", "date", "datetime", "duration", "time") \
-            and column.layout == "fixed":
+    if (
+        key.type.family in ("integer", "float", "boolean", "date", "datetime", "duration", "time")
+        and column.layout == "fixed"
+    ):
         return column
-    raise TypeError(f"join_window(): {key.place} cannot be aggregated by count, sum, mean, min or max; use first or last.")
+    raise TypeError(
+        f"join_window(): {key.place} cannot be aggregated by count, sum, mean, min or max; use first or last."
+    )
 
 
 def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
@@ -315,23 +216,34 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
     for column, functions in agg.items():
         for function in [functions] if isinstance(functions, str) else functions:
             if function not in _AGGREGATES:
-                raise ValueError(f"{call}: the function {function!r} of column {column!r} is not one of "
-                                 f"{', '.join(_AGGREGATES)}.")
+                raise ValueError(
+                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(_AGGREGATES)}."
+                )
             if column == "*" and function != "count":
                 raise ValueError(f"{call}: '*' stands for whole rows, which can only be counted.")
             wanted.append((column, function))
     return wanted
 
 
-def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence[str] | None = None, *,
-                window: tuple[Any, Any], agg: Mapping[str, str | Sequence[str]], closed: str = "both",
-                left_on: str | None = None, right_on: str | None = None, by_left: str | Sequence[str] | None = None,
-                by_right: str | Sequence[str] | None = None) -> Any:
+def join_window(
+    left: Any,
+    right: Any,
+    on: str | None = None,
+    by: str | Sequence[str] | None = None,
+    *,
+    window: tuple[Any, Any],
+    agg: Mapping[str, str | Sequence[str]],
+    closed: str = "both",
+    left_on: str | None = None,
+    right_on: str | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+) -> Any:
     """Aggregates of the right rows in a window around each left row; no pair of rows is made.
 
     `window` has both ends relative to the left key: ("-1s", "1s"), (0, 10), (None, 0); None is an end without a bound.
-    `agg` names functions of right columns: count, sum, mean, min, max, first, last; "*": "count" counts rows. The answer
-    has the left columns and `<column>_<function>`. NULL values are skipped; where there is no value, counts are 0 and
+    `agg` names functions of right columns: count, sum, mean, min, max, first, last; "*": "count" counts rows. The
+    answer has the left columns and `<column>_<function>`. NULL values are skipped; where there is no value, counts are 0 and
     everything else is NULL.
     """
     call = "join_window()"
@@ -350,8 +262,10 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
     used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
     keys = {name: frame.key(name, "right", call) for name in used}
     # first and last take columns of any type: their values come by row number, and only NULLs matter.
-    columns = [_validity(k) if {f for c, f in wanted if c == k.name} <= {"first", "last", "count"} else _value(k)
-               for k in keys.values()]
+    columns = [
+        _validity(k) if {f for c, f in wanted if c == k.name} <= {"first", "last", "count"} else _value(k)
+        for k in keys.values()
+    ]
     for column, function in wanted:
         if column != "*":
             _check_aggregate(keys[column], function, call)
@@ -360,14 +274,30 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
     if sides.prepared is not None:
         functions = tuple(sorted({f for f, _ in asked}))
         plain = all(f not in ("first", "last") for f, _ in asked)
-        values = (sides.prepared._window_values(tuple(used), functions, call) if plain
-                  else _fresh_values(sides.prepared, columns, functions))
-        answers = values.window_join(key.column, *with_codes, key.order, preceding, upper, lower_closed, upper_closed,
-                                     asked)
+        values = (
+            sides.prepared._window_values(tuple(used), functions, call, _value)
+            if plain
+            else _fresh_values(sides.prepared, columns, functions)
+        )
+        answers = values.window_join(
+            key.column, *with_codes, key.order, preceding, upper, lower_closed, upper_closed, asked
+        )
     else:
-        answers = _core.window_join(key.column, sides.right_key.column, sides.left_codes, sides.right_codes, sides.groups,
-                                    key.order, sides.right_key.order, columns, preceding, upper, lower_closed,
-                                    upper_closed, asked)
+        answers = _core.window_join(
+            key.column,
+            sides.right_key.column,
+            sides.left_codes,
+            sides.right_codes,
+            sides.groups,
+            key.order,
+            sides.right_key.order,
+            columns,
+            preceding,
+            upper,
+            lower_closed,
+            upper_closed,
+            asked,
+        )
     same_kind = sides.right()
     names, made = [], []
     for (column, function), answer in zip(wanted, answers):
@@ -382,7 +312,9 @@ def join_window(left: Any, right: Any, on: str | None = None, by: str | Sequence
             made.append(same_kind.of_column(answer))
     for name in names:
         if name in sides.left.names or names.count(name) > 1:
-            raise ValueError(f"{call}: the answer would have two columns {name!r}; rename the column of the left frame.")
+            raise ValueError(
+                f"{call}: the answer would have two columns {name!r}; rename the column of the left frame."
+            )
     return sides.left.build(names, made, True)
 
 
@@ -406,14 +338,20 @@ def _mask(key: Key) -> Any:
 
 def _check_aggregate(key: Key, function: str, call: str) -> None:
     family = key.type.family
-    refused = (function == "sum" and family in ("date", "datetime", "time")
-               or function == "mean" and family in ("date", "datetime", "time", "duration")
-               or function in ("min", "max") and family == "boolean")
+    refused = (
+        function == "sum"
+        and family in ("date", "datetime", "time")
+        or function == "mean"
+        and family in ("date", "datetime", "time", "duration")
+        or function in ("min", "max")
+        and family == "boolean"
+    )
     if refused:
         raise TypeError(f"{call}: {function} of {key.place} has no meaning here; convert the column.")
 
 
 # ---- spans -----------------------------------------------------------------------------------------------------------
+
 
 def _ends(closed: str, call: str) -> tuple[bool, bool]:
     if closed not in _CLOSED:
@@ -436,9 +374,20 @@ def _one_type(keys: list[Key], call: str) -> list[Key]:
     return made
 
 
-def join_between(points: Any, spans: Any, on: str, start: str, finish: str, *, by: str | Sequence[str] | None = None,
-                 by_left: str | Sequence[str] | None = None, by_right: str | Sequence[str] | None = None,
-                 closed: str = "both", how: str = "inner", suffix: str = "_right") -> Any:
+def join_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+    how: str = "inner",
+    suffix: str = "_right",
+) -> Any:
     """Pairs of points and the spans [start, finish] that contain them, in the order of the points.
 
     With how="left", points outside of all spans come once, with NULLs.
@@ -447,22 +396,36 @@ def join_between(points: Any, spans: Any, on: str, start: str, finish: str, *, b
     lower, upper = _ends(closed, call)
     keeps_all = _how(how, call)
     left, right = frame_of(points, "left", call), frame_of(spans, "right", call)
-    on, start, finish = (_one(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
+    on, start, finish = (column_name(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
     left_by, right_by = _sides(by, by_left, by_right, "by", call)
-    key, low, high = _one_type([left.key(on, "left", call), right.key(start, "right", call),
-                                right.key(finish, "right", call)], call)
-    groups = _Groups([left.key(n, "left", call) for n in left_by], [right.key(n, "right", call) for n in right_by], call)
+    key, low, high = _one_type(
+        [left.key(on, "left", call), right.key(start, "right", call), right.key(finish, "right", call)], call
+    )
+    groups = _Groups(
+        [left.key(n, "left", call) for n in left_by], [right.key(n, "right", call) for n in right_by], call
+    )
     side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
-    left_rows, right_rows = side.points_in_spans(low.column, high.column, groups.right, groups.count, lower, upper,
-                                                 keeps_all)
+    left_rows, right_rows = side.points_in_spans(
+        low.column, high.column, groups.right, groups.count, lower, upper, keeps_all
+    )
     return _pairs(left, right, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
 
 
-def join_overlaps(left: Any, right: Any, start: str | None = None, finish: str | None = None, *,
-                  left_on: tuple[str, str] | None = None, right_on: tuple[str, str] | None = None,
-                  by: str | Sequence[str] | None = None, by_left: str | Sequence[str] | None = None,
-                  by_right: str | Sequence[str] | None = None, closed: str = "both", how: str = "inner",
-                  suffix: str = "_right") -> Any:
+def join_overlaps(
+    left: Any,
+    right: Any,
+    start: str | None = None,
+    finish: str | None = None,
+    *,
+    left_on: tuple[str, str] | None = None,
+    right_on: tuple[str, str] | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+    how: str = "inner",
+    suffix: str = "_right",
+) -> Any:
     """Pairs of spans that overlap, in the order of the left rows. `left_on` and `right_on` name (start, finish)."""
     call = "join_overlaps()"
     ends = _ends(closed, call)
@@ -473,19 +436,25 @@ def join_overlaps(left: Any, right: Any, start: str | None = None, finish: str |
         assert start is not None and finish is not None
         left_on = right_on = (start, finish)
     first, second = frame_of(left, "left", call), frame_of(right, "right", call)
-    keys = _one_type([*(first.key(n, "left", call) for n in left_on), *(second.key(n, "right", call) for n in right_on)],
-                     call)
+    keys = _one_type(
+        [*(first.key(n, "left", call) for n in left_on), *(second.key(n, "right", call) for n in right_on)], call
+    )
     left_by, right_by = _sides(by, by_left, by_right, "by", call)
-    groups = _Groups([first.key(n, "left", call) for n in left_by], [second.key(n, "right", call) for n in right_by],
-                     call)
-    left_rows, right_rows = _core.span_overlaps((keys[0].column, keys[1].column, groups.left, *ends),
-                                                (keys[2].column, keys[3].column, groups.right, *ends), groups.count,
-                                                keeps_all)
+    groups = _Groups(
+        [first.key(n, "left", call) for n in left_by], [second.key(n, "right", call) for n in right_by], call
+    )
+    left_rows, right_rows = _core.span_overlaps(
+        (keys[0].column, keys[1].column, groups.left, *ends),
+        (keys[2].column, keys[3].column, groups.right, *ends),
+        groups.count,
+        keeps_all,
+    )
     return _pairs(first, second, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
 
 
-def _pairs(left: Frame, right: Frame, left_rows: np.ndarray, right_rows: np.ndarray, skipped: set[str], suffix: str,
-           call: str) -> Any:
+def _pairs(
+    left: Frame, right: Frame, left_rows: np.ndarray, right_rows: np.ndarray, skipped: set[str], suffix: str, call: str
+) -> Any:
     right = frame_as(right, left.kind)
     names = [n for n in right.names if n not in skipped]
     renamed = _renamed(names, left.names, suffix, call)

@@ -1,4 +1,4 @@
-"""The namespace `df.es` of polars DataFrames: `import espalier.polars`, then `trades.es.join_asof(quotes, on="time")`."""
+"""The namespace `df.es` of polars DataFrames: `import espalier.polars`, then `df.es.join_asof(quotes, on="time")`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,16 @@ class EspalierNamespace:
         """See espalier.join_asof()."""
         return joins.join_asof(self._frame, right, on, **options)
 
-    def join_window(self, right: Any, on: str | None = None, by: str | Sequence[str] | None = None, *,
-                    window: tuple[Any, Any], agg: Mapping[str, str | Sequence[str]], **options: Any) -> pl.DataFrame:
+    def join_window(
+        self,
+        right: Any,
+        on: str | None = None,
+        by: str | Sequence[str] | None = None,
+        *,
+        window: tuple[Any, Any],
+        agg: Mapping[str, str | Sequence[str]],
+        **options: Any,
+    ) -> pl.DataFrame:
         """See espalier.join_window()."""
         return joins.join_window(self._frame, right, on, by, window=window, agg=agg, **options)
 
@@ -32,8 +40,9 @@ class EspalierNamespace:
         """See espalier.join_between(): this frame has the points."""
         return joins.join_between(self._frame, spans, on, start, finish, **options)
 
-    def join_overlaps(self, right: Any, start: str | None = None, finish: str | None = None, **options: Any
-                      ) -> pl.DataFrame:
+    def join_overlaps(
+        self, right: Any, start: str | None = None, finish: str | None = None, **options: Any
+    ) -> pl.DataFrame:
         """See espalier.join_overlaps()."""
         return joins.join_overlaps(self._frame, right, start, finish, **options)
 

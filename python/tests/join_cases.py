@@ -36,7 +36,7 @@ def frame(kind: str, columns: dict[str, list[Any]], types: dict[str, pl.DataType
 
 
 def lists(answer: Any) -> dict[str, list[Any]]:
-    """Columns of a frame of any library; NULL, NaN and NaT are None, whole floats of pandas' NULL columns stay floats."""
+    """Columns of a frame of any library; NULL, NaN and NaT are None."""
     if isinstance(answer, pl.DataFrame):
         columns = answer.to_dict(as_series=False)
     elif isinstance(answer, pd.DataFrame):
@@ -45,8 +45,10 @@ def lists(answer: Any) -> dict[str, list[Any]]:
         columns = answer.to_pydict()
     else:
         columns = {n: v.tolist() for n, v in answer.items()}
-    return {n: [None if v is None or v is pd.NaT or (isinstance(v, float) and math.isnan(v)) else v for v in values]
-            for n, values in columns.items()}
+    return {
+        n: [None if v is None or v is pd.NaT or (isinstance(v, float) and math.isnan(v)) else v for v in values]
+        for n, values in columns.items()
+    }
 
 
 def kind_of(answer: Any) -> str:
@@ -57,8 +59,15 @@ def missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def asof_oracle(left_keys: list[Any], right_keys: list[Any], left_groups: list[Any] | None,
-                right_groups: list[Any] | None, strategy: str, exact: bool, tolerance: Any) -> list[int | None]:
+def asof_oracle(
+    left_keys: list[Any],
+    right_keys: list[Any],
+    left_groups: list[Any] | None,
+    right_groups: list[Any] | None,
+    strategy: str,
+    exact: bool,
+    tolerance: Any,
+) -> list[int | None]:
     """The right row of each left row, by looking at every pair."""
     rows: list[int | None] = []
     for i, key in enumerate(left_keys):

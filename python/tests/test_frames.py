@@ -21,8 +21,18 @@ def times(unit, *seconds):
     return pl.Series([round(s * {"ms": 1e3, "us": 1e6, "ns": 1e9}[unit]) for s in seconds]).cast(pl.Datetime(unit))
 
 
-@pytest.mark.parametrize("tolerance", ("2s", "2000ms", "1s1000ms", dt.timedelta(seconds=2), np.timedelta64(2, "s"),
-                                       np.timedelta64(2000, "ms"), pd.Timedelta("2s")))
+@pytest.mark.parametrize(
+    "tolerance",
+    (
+        "2s",
+        "2000ms",
+        "1s1000ms",
+        dt.timedelta(seconds=2),
+        np.timedelta64(2, "s"),
+        np.timedelta64(2000, "ms"),
+        pd.Timedelta("2s"),
+    ),
+)
 @pytest.mark.parametrize("units", (("ms", "ms"), ("us", "ns"), ("ns", "ms")))
 def test_tolerances_of_times(tolerance, units):
     left = pl.DataFrame({"t": times(units[0], 10, 20, 30)})
@@ -49,9 +59,20 @@ def test_tolerance_between_two_units_is_exact():
     assert es.join_asof(left, right, on="t", tolerance="1999999999ns")["v"].item() is None
 
 
-@pytest.mark.parametrize("text, error", (("5 s", ValueError), ("1mo", ValueError), ("", ValueError), ("-5s", ValueError),
-                                         ("5x", ValueError), (True, TypeError), (np.timedelta64("NaT"), ValueError),
-                                         ([1], TypeError), (float("nan"), ValueError)))
+@pytest.mark.parametrize(
+    "text, error",
+    (
+        ("5 s", ValueError),
+        ("1mo", ValueError),
+        ("", ValueError),
+        ("-5s", ValueError),
+        ("5x", ValueError),
+        (True, TypeError),
+        (np.timedelta64("NaT"), ValueError),
+        ([1], TypeError),
+        (float("nan"), ValueError),
+    ),
+)
 def test_wrong_tolerances(text, error):
     left = pl.DataFrame({"t": times("ms", 10)})
     with pytest.raises(error, match="[Tt]olerance"):
@@ -100,11 +121,14 @@ def test_nat_and_numpy_units():
 
 
 BY = {
-    "int8": pl.Series([1, 2, None, 3], dtype=pl.Int8), "uint64": pl.Series([1, 2, None, 2**63], dtype=pl.UInt64),
-    "float": pl.Series([1.5, -0.0, None, 2.5]), "bool": pl.Series([True, False, None, True]),
+    "int8": pl.Series([1, 2, None, 3], dtype=pl.Int8),
+    "uint64": pl.Series([1, 2, None, 2**63], dtype=pl.UInt64),
+    "float": pl.Series([1.5, -0.0, None, 2.5]),
+    "bool": pl.Series([True, False, None, True]),
     "date": pl.Series([dt.date(2020, 1, d) for d in (1, 2)] + [None, dt.date(2020, 1, 3)]),
     "datetime": pl.Series([dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2), None, dt.datetime(2020, 1, 3)]),
-    "string": pl.Series(["a", "b" * 30, None, ""]), "binary": pl.Series([b"a", b"b", None, b""]),
+    "string": pl.Series(["a", "b" * 30, None, ""]),
+    "binary": pl.Series([b"a", b"b", None, b""]),
     "category": pl.Series(["a", "b", None, "c"], dtype=pl.Categorical),
     "enum": pl.Series(["a", "b", None, "c"], dtype=pl.Enum(["a", "b", "c"])),
     "decimal": pl.Series([1, 2, None, 3]).cast(pl.Decimal(10, 2)),
@@ -157,10 +181,16 @@ def test_frames_of_two_libraries(left_kind, right_kind):
 
 def test_every_payload_of_polars():
     right = pl.DataFrame({name: series for name, series in BY.items()}).with_columns(
-        t=pl.Series([1, 2, 3, 4]), l=pl.Series([[1], [2, 3], None, []]), st=pl.Series([{"a": 1}] * 4),
-        dur=pl.Series([1, 2, None, 3]).cast(pl.Duration("us")), f32=pl.Series([1, 2, None, 3], dtype=pl.Float32),
-        time=pl.Series([dt.time(1), None, dt.time(2), dt.time(3)]), zone=times("us", 1, 2, 3, 4).dt.replace_time_zone("UTC"),
-        null=pl.Series([None] * 4), i128=pl.Series([1, 2, None, 4], dtype=pl.Int128))
+        t=pl.Series([1, 2, 3, 4]),
+        l=pl.Series([[1], [2, 3], None, []]),
+        st=pl.Series([{"a": 1}] * 4),
+        dur=pl.Series([1, 2, None, 3]).cast(pl.Duration("us")),
+        f32=pl.Series([1, 2, None, 3], dtype=pl.Float32),
+        time=pl.Series([dt.time(1), None, dt.time(2), dt.time(3)]),
+        zone=times("us", 1, 2, 3, 4).dt.replace_time_zone("UTC"),
+        null=pl.Series([None] * 4),
+        i128=pl.Series([1, 2, None, 4], dtype=pl.Int128),
+    )
     left = pl.DataFrame({"t": [4, 0, 2, 3, 3]})
     answer = es.join_asof(left, right, on="t")
     expected = left.with_row_index("n").sort("t").join_asof(right, on="t").sort("n").drop("n").select(answer.columns)
@@ -171,16 +201,30 @@ def test_every_payload_of_polars():
     table = pa.table(right.drop("i128", "st", "null", "decimal"))
     several = pa.concat_tables([table.slice(0, 1), table.slice(1, 2), table.slice(3)])
     for t in (table, several):
-        assert pl.DataFrame(es.join_asof(pa.table(left), t, on="t")).select(pl.col("string", "l", "bool", "f32")).equals(
-            expected.select(pl.col("string", "l", "bool", "f32")))
+        assert (
+            pl.DataFrame(es.join_asof(pa.table(left), t, on="t"))
+            .select(pl.col("string", "l", "bool", "f32"))
+            .equals(expected.select(pl.col("string", "l", "bool", "f32")))
+        )
 
 
 def test_every_payload_of_pandas():
-    right = pd.DataFrame({"t": [1, 2, 3], "i": [1, 2, 3], "b": [True, False, True], "f": [1.0, np.nan, 3], "s": ["a", None, "c"],
-                          "o": [object, 1, "x"], "c": pd.Categorical(["a", "b", "a"]), "n": pd.array([1, None, 3], "Int64"),
-                          "d": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
-                          "z": pd.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize("Europe/Berlin"),
-                          "p": pd.period_range("2020-01", periods=3, freq="M"), "x": [1 + 2j, 0, 1j]})
+    right = pd.DataFrame(
+        {
+            "t": [1, 2, 3],
+            "i": [1, 2, 3],
+            "b": [True, False, True],
+            "f": [1.0, np.nan, 3],
+            "s": ["a", None, "c"],
+            "o": [object, 1, "x"],
+            "c": pd.Categorical(["a", "b", "a"]),
+            "n": pd.array([1, None, 3], "Int64"),
+            "d": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
+            "z": pd.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize("Europe/Berlin"),
+            "p": pd.period_range("2020-01", periods=3, freq="M"),
+            "x": [1 + 2j, 0, 1j],
+        }
+    )
     for keys in ([0, 1, 3], [1, 2, 3], []):
         left = pd.DataFrame({"t": np.array(keys, dtype=np.int64), "k": np.arange(len(keys)) * 1.5})
         expected = pd.merge_asof(left, right, on="t")
@@ -206,7 +250,14 @@ def test_names(kind):
     assert answer == {"t": [5], "g": [1], "v": [0], "time": [4], "h": [1], "v_right": [7]}
     prepared = es.prepare(right, "time", "h")
     assert lists(es.join_asof(left, prepared, left_on="t", by_left="g")) == answer
-    assert list(lists(es.join_asof(left, right, left_on="t", right_on="time", suffix="2"))) == ["t", "g", "v", "time", "h", "v2"]
+    assert list(lists(es.join_asof(left, right, left_on="t", right_on="time", suffix="2"))) == [
+        "t",
+        "g",
+        "v",
+        "time",
+        "h",
+        "v2",
+    ]
     with pytest.raises(ValueError, match="two columns 'v'"):
         es.join_asof(left, right, left_on="t", right_on="time", suffix="")
 
@@ -236,9 +287,14 @@ def test_wrong_columns(kind):
 
 def test_wrong_arrays():
     good = {"t": np.array([1, 2])}
-    for error, text, values in ((TypeError, "byte order", np.array([1, 2], ">i8")), (ValueError, "2 dimensions", np.ones((2, 2))),
-                                (TypeError, "complex128", np.array([1j, 2])), (TypeError, "not strings", np.array([1, "a"], object)),
-                                (ValueError, "no dimension", np.array(5)), (TypeError, "float16", np.array([1, 2], "f2"))):
+    for error, text, values in (
+        (TypeError, "byte order", np.array([1, 2], ">i8")),
+        (ValueError, "2 dimensions", np.ones((2, 2))),
+        (TypeError, "complex128", np.array([1j, 2])),
+        (TypeError, "not strings", np.array([1, "a"], object)),
+        (ValueError, "no dimension", np.array(5)),
+        (TypeError, "float16", np.array([1, 2], "f2")),
+    ):
         with pytest.raises(error, match=text):
             es.join_asof({"t": values}, good, on="t")
     with pytest.raises(ValueError, match="3 elements"):
@@ -251,8 +307,13 @@ def test_wrong_arrays():
 
 def test_prepared_appends_that_fail_change_nothing():
     prepared = es.prepare(pl.DataFrame({"t": [1], "g": ["a"], "v": [1]}), "t", "g")
-    for wrong in (pl.DataFrame({"t": ["x"], "g": ["a"], "v": [1]}), pl.DataFrame({"t": [1], "g": ["a"]}),
-                  pl.DataFrame({"t": [2], "g": [1], "v": [1]}), pl.DataFrame({"t": [2], "g": ["a"], "v": ["x"]}), 5):
+    for wrong in (
+        pl.DataFrame({"t": ["x"], "g": ["a"], "v": [1]}),
+        pl.DataFrame({"t": [1], "g": ["a"]}),
+        pl.DataFrame({"t": [2], "g": [1], "v": [1]}),
+        pl.DataFrame({"t": [2], "g": ["a"], "v": ["x"]}),
+        5,
+    ):
         with pytest.raises((TypeError, ValueError, pl.exceptions.PolarsError)):
             prepared.append(wrong)
     assert len(prepared) == 1 and prepared.frame.height == 1
@@ -320,7 +381,8 @@ l = pd.DataFrame({"t": [3, 3, 0], "g": ["a", "b", "a"]})
 r = pd.DataFrame({"t": [1, 2], "g": ["a", "b"], "s": ["x", None], "c": pd.Categorical(["q", "r"])})
 answer = es.join_asof(l, r, on="t", by="g")
 assert answer["s"].isna().tolist() == [False, True, True] and answer["c"].tolist()[:2] == ["q", "r"]
-assert es.join_window(l, r, on="t", by="g", window=(-5, 0), agg={"s": ["first", "count"]})["s_count"].tolist() == [1, 0, 0]
+answer = es.join_window(l, r, on="t", by="g", window=(-5, 0), agg={"s": ["first", "count"]})
+assert answer["s_count"].tolist() == [1, 0, 0]
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -58,8 +58,10 @@ def test_every_combination(strategy, exact, tolerance, grouped, nulls):
             for side, rows, shift in ((left, left_rows, 0), (right, right_rows, rng.choice((0, 0, 1)))):
                 groups = [rng.choice(choices) for _ in range(rows)]
                 side["g"] = [None if g is None else g + shift for g in groups]
-                names = [rng.choice((None, "a", "a long name, not inside of a view")) if nulls else rng.choice("ab")
-                         for _ in range(rows)]
+                names = [
+                    rng.choice((None, "a", "a long name, not inside of a view")) if nulls else rng.choice("ab")
+                    for _ in range(rows)
+                ]
                 side["s"] = names
         kind = rng.choice(KINDS)
         if kind in ("dict", "pandas") and any(v is None for side in (left, right) for v in side.get("g", [])):
@@ -68,8 +70,9 @@ def test_every_combination(strategy, exact, tolerance, grouped, nulls):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64,
-                                   pl.Float32, pl.Float64))
+@pytest.mark.parametrize(
+    "dtype", (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Float32, pl.Float64)
+)
 def test_key_types(kind, dtype):
     rng = random.Random(str(dtype))
     left = {"t": [rng.randrange(100) for _ in range(50)]}
@@ -78,8 +81,17 @@ def test_key_types(kind, dtype):
     check(kind, left, right, "nearest", True, 2, (), types)
 
 
-@pytest.mark.parametrize("pair", ((pl.Int32, pl.Int64), (pl.UInt8, pl.Int16), (pl.UInt64, pl.Int64),
-                                  (pl.Float32, pl.Float64), (pl.Int32, pl.Float64), (pl.UInt32, pl.UInt64)))
+@pytest.mark.parametrize(
+    "pair",
+    (
+        (pl.Int32, pl.Int64),
+        (pl.UInt8, pl.Int16),
+        (pl.UInt64, pl.Int64),
+        (pl.Float32, pl.Float64),
+        (pl.Int32, pl.Float64),
+        (pl.UInt32, pl.UInt64),
+    ),
+)
 def test_types_of_both_sides_are_converted(pair):
     left, right = {"t": [1, 50, 9]}, {"t": [2, 9, 49], "row": [0, 1, 2]}
     for a, b in (pair, pair[::-1]):

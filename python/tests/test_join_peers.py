@@ -23,8 +23,11 @@ def cases():
         width = rng.choice((5, 50, 1000))
         # Distinct right times where peers do not say which of equal rows they take.
         peer = ("pandas", "polars", "duckdb")[seed % 3]
-        right_times = sorted(rng.sample(range(width * 5), min(m, width * 5)) if peer == "duckdb"
-                             else [rng.randrange(width) for _ in range(m)])
+        right_times = sorted(
+            rng.sample(range(width * 5), min(m, width * 5))
+            if peer == "duckdb"
+            else [rng.randrange(width) for _ in range(m)]
+        )
         left = {"t": sorted(rng.randrange(width) for _ in range(n))}
         right = {"t": right_times, "v": list(range(len(right_times)))}
         by = rng.choice((None, "g", "s"))
@@ -51,8 +54,14 @@ def test_generated_cases(peer):
             direction, tolerance = rng.choice(("backward", "forward")), None
             sign = {"backward": ">", "forward": "<"}[direction] + ("=" if exact else "")
             also = f"AND a.{by} = b.{by}" if by else ""
-            expected = connection.sql(f"SELECT b.v FROM (SELECT row_number() OVER () AS n, * FROM a) a ASOF LEFT JOIN b "
-                                      f"ON a.t {sign} b.t {also} ORDER BY a.n").pl()["v"].to_list()
+            expected = (
+                connection.sql(
+                    f"SELECT b.v FROM (SELECT row_number() OVER () AS n, * FROM a) a ASOF LEFT JOIN b "
+                    f"ON a.t {sign} b.t {also} ORDER BY a.n"
+                )
+                .pl()["v"]
+                .to_list()
+            )
         else:
             direction = rng.choice(("backward", "forward", "nearest"))
             tolerance = rng.choice((None, 0, 3))
@@ -61,8 +70,15 @@ def test_generated_cases(peer):
             if peer == "polars":
                 if direction == "nearest":
                     exact = True
-                expected = a.join_asof(b, on="t", by=by, strategy=direction, tolerance=tolerance,
-                                       allow_exact_matches=exact, check_sortedness=False)["v"].to_list()
+                expected = a.join_asof(
+                    b,
+                    on="t",
+                    by=by,
+                    strategy=direction,
+                    tolerance=tolerance,
+                    allow_exact_matches=exact,
+                    check_sortedness=False,
+                )["v"].to_list()
             else:
                 options = dict(on="t", by=by, direction=direction, tolerance=tolerance, allow_exact_matches=exact)
                 theirs = pd.merge_asof(a.to_pandas(), b.to_pandas(), **options)
@@ -70,9 +86,15 @@ def test_generated_cases(peer):
                 expected = lists(theirs)["v"]
         order = list(range(a.height))
         rng.shuffle(order)  # no order is required
-        found = es.join_asof(a[order], b, on="t", by=by, strategy=direction, tolerance=tolerance, allow_exact_matches=exact)
+        found = es.join_asof(
+            a[order], b, on="t", by=by, strategy=direction, tolerance=tolerance, allow_exact_matches=exact
+        )
         values = found["v"].to_list()
-        if peer == "polars" and direction == "nearest" and expected != [values[order.index(i)] for i in range(a.height)]:
+        if (
+            peer == "polars"
+            and direction == "nearest"
+            and expected != [values[order.index(i)] for i in range(a.height)]
+        ):
             # Of two rows at the same distance, polars takes the later one: compare the distances.
             times = dict(zip(b["v"], b["t"]))
             for i, row in enumerate(order):
@@ -90,30 +112,48 @@ LEFT = pd.DataFrame({"t": [1, 5, 10], "g": ["a", "b", "a"], "v": [1, 2, 3]}, ind
 RIGHT = pd.DataFrame({"t": [1, 2, 3, 6], "h": ["a", "b", "a", "b"], "v": [10, 20, 30, 40]}, index=[1, 2, 3, 6])
 
 
-@pytest.mark.parametrize("options", (
-    dict(on="t"), dict(left_on="t", right_on="t"), dict(on="t", left_by="g", right_by="h"),
-    dict(left_on="t", right_on="v", left_by="g", right_by="h"), dict(on="t", suffixes=(None, "_r")),
-    dict(on="t", suffixes=("_l", None)), dict(left_on="v", right_on="t"),
-    dict(on="t", tolerance=1, direction="nearest", allow_exact_matches=False), dict(on="t", direction="forward")))
+@pytest.mark.parametrize(
+    "options",
+    (
+        dict(on="t"),
+        dict(left_on="t", right_on="t"),
+        dict(on="t", left_by="g", right_by="h"),
+        dict(left_on="t", right_on="v", left_by="g", right_by="h"),
+        dict(on="t", suffixes=(None, "_r")),
+        dict(on="t", suffixes=("_l", None)),
+        dict(left_on="v", right_on="t"),
+        dict(on="t", tolerance=1, direction="nearest", allow_exact_matches=False),
+        dict(on="t", direction="forward"),
+    ),
+)
 def test_parameters_of_pandas(options):
     pd.testing.assert_frame_equal(merge_asof(LEFT, RIGHT, **options), pd.merge_asof(LEFT, RIGHT, **options))
 
 
 def test_index_of_pandas():
     left, right = LEFT.set_index("t"), RIGHT.set_index("t")
-    for a, b, options in ((left, right, dict(left_index=True, right_index=True)),
-                          (left, RIGHT, dict(left_index=True, right_on="t")),
-                          (LEFT, right, dict(left_on="t", right_index=True))):
+    for a, b, options in (
+        (left, right, dict(left_index=True, right_index=True)),
+        (left, RIGHT, dict(left_index=True, right_on="t")),
+        (LEFT, right, dict(left_on="t", right_index=True)),
+    ):
         pd.testing.assert_frame_equal(merge_asof(a, b, **options), pd.merge_asof(a, b, **options))
     shuffled = LEFT.iloc[[2, 0, 1]]
     assert merge_asof(shuffled, RIGHT[::-1], on="t")["v_y"].tolist() == [40, 10, 30]
 
 
-@pytest.mark.parametrize("options, text", (
-    (dict(), "exactly one of `left_on`"), (dict(on="t", left_on="t"), "pass either `on`"),
-    (dict(left_on="t"), "exactly one of `right_on`"), (dict(on="t", by="g", left_by="g"), "pass either `by`"),
-    (dict(on="t", direction="up"), "direction 'up'"), (dict(on="t", suffixes=(None, None)), "two suffixes"),
-    (dict(on="t", tolerance=-1), "negative")))
+@pytest.mark.parametrize(
+    "options, text",
+    (
+        (dict(), "exactly one of `left_on`"),
+        (dict(on="t", left_on="t"), "pass either `on`"),
+        (dict(left_on="t"), "exactly one of `right_on`"),
+        (dict(on="t", by="g", left_by="g"), "pass either `by`"),
+        (dict(on="t", direction="up"), "direction 'up'"),
+        (dict(on="t", suffixes=(None, None)), "two suffixes"),
+        (dict(on="t", tolerance=-1), "negative"),
+    ),
+)
 def test_wrong_parameters_of_pandas(options, text):
     with pytest.raises(ValueError, match=text):
         merge_asof(LEFT, RIGHT, **options)
