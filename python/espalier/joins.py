@@ -243,8 +243,8 @@ def join_window(
 
     `window` has both ends relative to the left key: ("-1s", "1s"), (0, 10), (None, 0); None is an end without a bound.
     `agg` names functions of right columns: count, sum, mean, min, max, first, last; "*": "count" counts rows. The
-    answer has the left columns and `<column>_<function>`. NULL values are skipped; where there is no value, counts are 0 and
-    everything else is NULL.
+    answer has the left columns and `<column>_<function>`. NULL values are skipped; where there is no value, counts are
+    0 and everything else is NULL.
     """
     call = "join_window()"
     if closed not in _CLOSED:
