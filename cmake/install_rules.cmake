@@ -1,12 +1,13 @@
-# What `cmake --install` puts into a prefix: headers, libraries, CMake package, command line, licence.
+# What `cmake --install` puts into a prefix: headers, libraries, CMake package, command line, licence. The component
+# `library` (--component library) is the part that programs in C++ and the Python package need.
 include(CMakePackageConfigHelpers)
 
 set(espalier_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/espalier")
-install(TARGETS espalier EXPORT espalier_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT espalier_targets NAMESPACE espalier:: DESTINATION ${espalier_package_folder})
-install(DIRECTORY include/espalier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(TARGETS espalier EXPORT espalier_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(EXPORT espalier_targets NAMESPACE espalier:: DESTINATION ${espalier_package_folder} COMPONENT library)
+install(DIRECTORY include/espalier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "engine" EXCLUDE)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/espalier)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/espalier COMPONENT library)
 
 # Arrow comes from a virtual environment or a bundle, which an installation must not depend on: the engine, and the tool
 # with it, bring their own.
@@ -42,4 +43,4 @@ configure_package_config_file(cmake/espalierConfig.cmake.in "${PROJECT_BINARY_DI
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/espalierConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/espalierConfig.cmake" "${PROJECT_BINARY_DIR}/espalierConfigVersion.cmake"
               cmake/cuda_standard.cmake
-        DESTINATION ${espalier_package_folder})
+        DESTINATION ${espalier_package_folder} COMPONENT library)

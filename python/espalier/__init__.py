@@ -1,0 +1,22 @@
+"""Ordered indexes and ordered joins at memory speed."""
+
+from __future__ import annotations
+
+from . import _core
+from ._file import open
+from ._index import Index
+from ._sorted_map import SortedMap
+from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, prepare
+
+__version__ = ".".join(map(str, _core.version))
+__all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open", "prepare",
+           "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    # espalier.pandas and espalier.polars import those libraries, so they are loaded at their first use.
+    if name in ("pandas", "polars"):
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

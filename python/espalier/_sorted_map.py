@@ -1,0 +1,419 @@
+"""SortedMap: an ordered map that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core, _queries
+from ._answers import wrap
+from ._index import _RAISE, Index, _one
+
+
+class SortedMap:
+    """Ordered map from numbers, bool or times to numbers, bool or times, for single keys and for arrays.
+
+    key_dtype, value_dtype: NumPy dtypes ("u8" is uint64, "f8" float64, "M8[ns]"); no value_dtype makes a set.
+    items: a mapping, or (keys, values), to begin with.
+
+    Threads may read and write at the same time.
+    """
+
+    __slots__ = ("_tree", "_dtype", "_value_dtype", "_sorted")
+
+    def __init__(self, key_dtype: Any, value_dtype: Any = None, items: Any = None) -> None:
+        key = np.dtype(key_dtype)
+        value = None if value_dtype is None else np.dtype(value_dtype)
+        self._set(_core.SortedMap(np.empty(0, key), None if value is None else np.empty(0, value)))
+        if items is not None:
+            self.update(*items) if isinstance(items, tuple) else self.update(items)
+
+    def _set(self, tree: Any) -> None:
+        self._tree = tree
+        self._dtype = tree.dtype
+        self._value_dtype = tree.value_dtype
+        self._sorted: tuple[int, np.ndarray, np.ndarray | None] | None = None
+
+    # ---- properties ----------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+    def __repr__(self) -> str:
+        return f"SortedMap(keys={self._dtype}, values={self._value_dtype}, len={len(self)})"
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._dtype
+
+    @property
+    def value_dtype(self) -> np.dtype | None:
+        return self._value_dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory of the map."""
+        return self._tree.stats()["bytes"]
+
+    def stats(self) -> dict[str, Any]:
+        return self._tree.stats()
+
+    # ---- writes --------------------------------------------------------------------------------------------------------
+
+    def update(self, keys: Any, values: Any = None) -> None:
+        """Insert pairs, and assign the values of keys that are present; of equal keys the last one wins. A mapping may
+        take the place of both arguments."""
+        self._write(self._tree.assign, *self._pairs(keys, values))
+
+    def insert(self, keys: Any, values: Any = None) -> Any:
+        """Insert pairs whose keys are not present; of equal keys the first one wins. Returns which were new."""
+        return self._write(self._tree.insert, *self._pairs(keys, values))
+
+    def replace(self, keys: Any, values: Any = None) -> Any:
+        """Assign the values of keys that are present. Returns which were."""
+        return self._write(self._tree.replace, *self._pairs(keys, values))
+
+    def discard(self, keys: Any) -> Any:
+        """Remove keys. Returns which were present."""
+        done = self._tree.erase(keys)
+        if done is not None:
+            return done
+        queries = _queries.read(keys, self._dtype, "keys")
+        inexact = queries.inexact
+        if inexact is None:
+            return wrap(self._tree.erase(queries.values), queries.kind)
+        done = np.zeros(len(inexact), dtype=bool)
+        done[~inexact] = self._tree.erase(queries.values[~inexact])
+        return wrap(done, queries.kind)
+
+    def clear(self) -> None:
+        self._tree.clear()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self._value_dtype is None:
+            raise TypeError("this SortedMap is a set: it has no values; use update([key]).")
+        if self._tree.assign(key, value) is None:
+            self._write(self._tree.assign, self._one_key(key), _one(value, self._value_dtype))
+
+    def __delitem__(self, key: Any) -> None:
+        done = self._tree.erase(key)
+        if done is None:
+            done = self.discard(key)
+        if not isinstance(done, bool):
+            raise TypeError("del takes one key; discard() takes many.")
+        if not done:
+            raise KeyError(key)
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        self._write(self._tree.insert, self._one_key(key), _one(default, self._value_dtype))
+        return self[key]
+
+    def pop(self, key: Any, default: Any = _RAISE) -> Any:
+        value = self.get(key, _RAISE)
+        if value is _RAISE:
+            if default is _RAISE:
+                raise KeyError(key)
+            return default
+        self.discard(key)
+        return value
+
+    def popitem(self, index: int = -1) -> tuple[Any, Any]:
+        item = self.peekitem(index)
+        self.discard(item[0])
+        return item
+
+    # ---- points --------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """The value of a key, or an array for an array of keys; KeyError if one is missing."""
+        if self._value_dtype is None:
+            raise TypeError("this SortedMap is a set: it has no values; use `in`.")
+        return self.find(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of one key, or `default`."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    def find(self, q: Any, default: Any = _RAISE) -> Any:
+        """The value of each key, or `default`; without a default a missing key is a KeyError."""
+        if self._value_dtype is None:
+            raise TypeError("this SortedMap is a set: it has no values; use contains().")
+        fallback = None if default is _RAISE else _one(default, self._value_dtype)
+        values = self._tree.find(q, fallback)
+        if values is not None:
+            return values
+        queries = _queries.read(q, self._dtype)
+        inexact = queries.inexact
+        if inexact is not None and fallback is None:
+            raise KeyError(f"the map does not have this key (query {int(np.argmax(inexact))}); give a default to get it "
+                           "instead.")
+        values = self._tree.find(queries.values, fallback)
+        if inexact is not None and fallback is not None:
+            values[inexact] = fallback[0]
+        return wrap(values, queries.kind)
+
+    def contains(self, q: Any) -> Any:
+        """Whether the map has each key."""
+        found = self._tree.contains(q)
+        if found is not None:
+            return found
+        queries = _queries.read(q, self._dtype)
+        found = self._tree.contains(queries.values)
+        inexact = queries.inexact
+        if inexact is not None:
+            found[inexact] = False
+        return wrap(found, queries.kind)
+
+    def __contains__(self, key: Any) -> bool:
+        answer = self.contains(key)
+        if not isinstance(answer, bool):
+            raise TypeError("`in` takes one key; contains() takes many.")
+        return answer
+
+    def successor(self, q: Any) -> tuple[Any, Any, Any]:
+        """(key, value, ok) of the first element with a greater key."""
+        return self._seek(self._tree.successor, q)
+
+    def predecessor(self, q: Any) -> tuple[Any, Any, Any]:
+        """(key, value, ok) of the last element with a smaller key."""
+        return self._seek(self._tree.predecessor, q)
+
+    def lower_bound(self, q: Any) -> tuple[Any, Any, Any]:
+        """(key, value, ok) of the first element whose key is not less."""
+        return self._seek(self._tree.lower_bound, q)
+
+    def peekitem(self, index: int = -1) -> tuple[Any, Any]:
+        """(key, value) at this position in key order; the first and the last in O(log n), others of a sorted copy that is
+        kept until the next write."""
+        n = len(self)
+        if not -n <= index < n:
+            raise IndexError(f"position {index} is out of range: the map has {n} elements.")
+        if index in (0, -n):
+            return self._item(self._tree.lower_bound(_ends_of(self._dtype)[0]))
+        if index in (-1, n - 1):
+            last = _ends_of(self._dtype)[1]
+            return self._item(
+                self._tree.lower_bound(last) if self._tree.contains(last)[0] else self._tree.predecessor(last)
+            )
+        keys, values = self._arrays()
+        return _scalar(keys, index), _scalar(values, index)
+
+    # ---- ranges --------------------------------------------------------------------------------------------------------
+
+    def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+        """Number of elements of each range. Linear in its leaves; an Index (snapshot()) takes O(log n)."""
+        answer = self._tree.count(lo, hi, closed)
+        if answer is not None:
+            return answer
+        a, b, kind = self._ends(lo, hi, closed)
+        return wrap(self._tree.count(a, b, "both"), kind)
+
+    def sum(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+        """Sum of the values (of a set: the keys) of each range, 0 for an empty one."""
+        return self._aggregate("sum", lo, hi, closed, None)
+
+    def avg(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+        """Mean of each range, NaN for an empty one."""
+        return self._aggregate("avg", lo, hi, closed, None)
+
+    def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+        """Smallest value of each range, `default` for an empty one; see Index.min()."""
+        return self._aggregate("min", lo, hi, closed, self._missing(default))
+
+    def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+        """Largest value of each range."""
+        return self._aggregate("max", lo, hi, closed, self._missing(default))
+
+    def range(self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None) -> tuple[Any, Any, Any]:
+        """(offsets, keys, values): range i has the elements offsets[i] to offsets[i + 1], in key order."""
+        answer = self._tree.range(lo, hi, closed, limit)
+        if answer is not None:
+            return answer
+        a, b, _ = self._ends(lo, hi, closed)
+        return self._tree.range(a, b, "both", limit)
+
+    def irange(
+        self,
+        minimum: Any = None,
+        maximum: Any = None,
+        inclusive: tuple[bool, bool] = (True, True),
+        reverse: bool = False,
+    ) -> Iterator[Any]:
+        """Iterate over the keys of a range, as sortedcontainers. Keys that are written meanwhile may be missed."""
+        closed = {(True, True): "both", (True, False): "left", (False, True): "right", (False, False): "neither"}
+        lowest, highest = _queries._limits(self._dtype)
+        if self._dtype.kind == "f":
+            highest = np.nan  # the greatest key
+        ends = closed[(minimum is None or bool(inclusive[0]), maximum is None or bool(inclusive[1]))]
+        a, b, _ = self._ends(lowest if minimum is None else minimum, highest if maximum is None else maximum, ends,
+                             whole=(minimum is None, maximum is None))
+        if reverse:
+            yield from self._tree.range(a, b, "both", None)[1][::-1].tolist()
+            return
+        piece, side = 1024, "both"
+        while True:
+            keys = self._tree.range(a, b, side, piece)[1]
+            yield from keys.tolist() if self._dtype.kind not in "mM" else keys
+            if len(keys) < piece:
+                return
+            a, side = keys[-1:].copy(), "right"
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.irange()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return self.irange(reverse=True)
+
+    def keys(self) -> np.ndarray:
+        """All keys in order, as an array."""
+        return self._tree.parts()[0]
+
+    def values(self) -> np.ndarray | None:
+        """All values in the order of the keys, as an array."""
+        return self._tree.parts()[1]
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs in the order of the keys, of one moment."""
+        keys, values = self._tree.parts()
+        return zip(keys.tolist() if keys.dtype.kind not in "mM" else keys,
+                   [None] * len(keys) if values is None else values.tolist() if values.dtype.kind not in "mM" else values)
+
+    # ---- copies --------------------------------------------------------------------------------------------------------
+
+    def snapshot(self, keep: str | None = None) -> Index:
+        """An Index over the elements of this moment."""
+        keys, values = self._tree.parts()
+        return Index._of_tree(_core.FixedIndex.of_parts(keys, values, None, keep))
+
+    def copy(self) -> "SortedMap":
+        return _restore(*self._tree.parts())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> "SortedMap":
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, self._tree.parts()
+
+    # ---- arguments -----------------------------------------------------------------------------------------------------
+
+    def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
+        if values is None and isinstance(keys, SortedMap):
+            return keys._tree.parts()
+        if values is None and isinstance(keys, Mapping):
+            return list(keys.keys()), list(keys.values())
+        if values is None and self._value_dtype is not None:
+            raise TypeError("values are missing: give keys and values, or a mapping.")
+        if values is not None and self._value_dtype is None:
+            raise TypeError("this SortedMap is a set: it takes keys only.")
+        return keys, values
+
+    def _write(self, call: Any, keys: Any, values: Any) -> Any:
+        done = call(keys, values)
+        if done is not None:
+            return done
+        queries = _queries.read(keys, self._dtype, "keys")
+        inexact = queries.inexact
+        if inexact is not None:
+            raise ValueError(f"keys: element {int(np.argmax(inexact))} is not a value of dtype {self._dtype}.")
+        if self._value_dtype is None:
+            return wrap(call(queries.values, None), queries.kind)
+        return wrap(call(queries.values, _values_as(values, self._value_dtype)), queries.kind)
+
+    def _one_key(self, key: Any) -> np.ndarray:
+        queries = _queries.read(key, self._dtype, "key")
+        if queries.inexact is not None:
+            raise ValueError(f"key {key!r} is not a value of dtype {self._dtype}.")
+        return queries.values
+
+    def _seek(self, call: Any, q: Any) -> tuple[Any, Any, Any]:
+        answer = call(q)
+        if answer is not None:
+            return answer
+        queries = _queries.read(q, self._dtype)
+        if queries.inexact is not None:
+            raise TypeError(f"queries have dtype {queries.source.dtype} and are not all values of {self._dtype}.")
+        keys, values, ok = call(queries.values)
+        return wrap(keys, queries.kind), None if values is None else wrap(values, queries.kind), wrap(ok, queries.kind)
+
+    def _ends(
+        self, lo: Any, hi: Any, closed: str, whole: tuple[bool, bool] = (False, False)
+    ) -> tuple[np.ndarray, np.ndarray, str]:
+        low, high = _queries.read(lo, self._dtype, "lo"), _queries.read(hi, self._dtype, "hi")
+        if whole[0]:
+            low = low._replace(null=None)
+        if whole[1]:
+            high = high._replace(null=None)
+        a, b = _queries.closed_ends(low, high, closed)
+        return a, b, high.kind if low.kind == "scalar" else low.kind
+
+    def _missing(self, default: Any) -> np.ndarray | None:
+        dtype = self._dtype if self._value_dtype is None else self._value_dtype
+        if default is not _RAISE:
+            return _one(default, dtype)
+        if dtype.kind not in "fmM":
+            return None
+        return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
+
+    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None) -> Any:
+        answer = self._tree.aggregate(op, lo, hi, closed, fallback)
+        if answer is not None:
+            return answer
+        a, b, kind = self._ends(lo, hi, closed)
+        return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
+
+    def _item(self, found: tuple[Any, Any, Any]) -> tuple[Any, Any]:
+        keys, values, ok = found
+        if not ok[0]:
+            raise IndexError("the map has become empty.")
+        return _scalar(keys, 0), _scalar(values, 0)
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray | None]:
+        version = self._tree.version
+        if self._sorted is None or self._sorted[0] != version:
+            self._sorted = (version, *self._tree.parts())
+        return self._sorted[1], self._sorted[2]
+
+
+def _ends_of(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest key that there can be."""
+    lowest, highest = _queries._limits(dtype)
+    return np.array([lowest], dtype=dtype), np.array([np.nan if dtype.kind == "f" else highest], dtype=dtype)
+
+
+def _scalar(values: np.ndarray | None, i: int) -> Any:
+    if values is None:
+        return None
+    return values[i].item() if values.dtype.kind not in "mM" else values[i]
+
+
+def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
+    """Values in this dtype; integers must fit, and floats may be rounded to a narrower float."""
+    if np.isscalar(values):
+        return _one(values, dtype)
+    array, valid, _ = _core.to_numpy(values, "values")
+    if valid is not None:
+        raise ValueError(f"values: element {int(np.argmin(valid))} is NULL: replace it.")
+    if len(array) == 0:
+        return np.empty(0, dtype=dtype)
+    if dtype.kind in "iu" and array.dtype.kind in "iub":
+        converted, gap, below, null = _queries._convert(array, dtype, "values")
+        for mask in (gap, below, null):
+            if mask is not None and mask.any():
+                raise OverflowError(f"values: element {int(np.argmax(mask))} does not fit {dtype}.")
+        return np.ascontiguousarray(converted)
+    if dtype.kind == "b" and array.dtype.kind != "b":
+        raise TypeError(f"values have dtype {array.dtype}, and the map has {dtype}.")
+    return np.ascontiguousarray(array.astype(dtype, casting="same_kind"))
+
+
+def _restore(keys: np.ndarray, values: np.ndarray | None) -> SortedMap:
+    result = SortedMap.__new__(SortedMap)
+    result._set(_core.SortedMap(keys, values))
+    return result

@@ -1,0 +1,462 @@
+"""As-of, window and interval joins of frames: polars, pandas, pyarrow, dicts of NumPy arrays.
+
+The answer is a frame of the library of the left frame. No order of rows is required; the order of the answer is that of
+the left frame. NULL, NaN and NaT keys match nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._join_types import Key, common_equality, common_order, tolerance_of, window_end
+from .frames import Frame, frame_as, frame_of
+from .prepared import Prepared, column_name, column_names, prepare
+
+__all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "prepare"]
+
+_STRATEGIES = ("backward", "forward", "nearest")
+_CLOSED = {
+    "both": (True, True),
+    "left": (True, False),
+    "right": (False, True),
+    "none": (False, False),
+    "neither": (False, False),
+}
+_AGGREGATES = ("count", "sum", "mean", "min", "max", "first", "last")
+
+
+def _sides(
+    both: Any, left: Any, right: Any, what: str, call: str, right_default: Any = None
+) -> tuple[list[str], list[str]]:
+    """Names of both sides from `on` or `left_on` and `right_on`."""
+    if both is not None and (left is not None or right is not None):
+        raise ValueError(f"{call}: pass either `{what}` or one name for each side, not both.")
+    if both is not None:
+        names = column_names(both, what, call)
+        return names, names if right_default is None else list(right_default)
+    if right is None and right_default is not None:
+        return column_names(left, what, call) or list(right_default), list(right_default)
+    if (left is None) != (right is None):
+        raise ValueError(f"{call}: `{what}` is given for one side only; name the columns of both sides.")
+    return column_names(left, what, call), column_names(right, what, call)
+
+
+class _Groups:
+    """Group codes of both sides."""
+
+    def __init__(self, left: list[Key], right: list[Key], call: str) -> None:
+        self.left: np.ndarray | None = None
+        self.right: np.ndarray | None = None
+        self.count = 0
+        if len(left) != len(right):
+            raise ValueError(
+                f"{call}: `by` has {len(left)} columns of the left frame and {len(right)} of the right one."
+            )
+        if not left:
+            return
+        pairs = [common_equality(a, b, call) for a, b in zip(left, right)]
+        left_columns, right_columns = [a.column for a, _ in pairs], [b.column for _, b in pairs]
+        encoder = _core.JoinGroups()
+        # The smaller side defines the groups: rows of others match nothing, and the dictionary is small.
+        if len(left_columns[0]) <= len(right_columns[0]):
+            self.left, self.right = encoder.encode(left_columns), encoder.lookup(right_columns)
+        else:
+            self.right, self.left = encoder.encode(right_columns), encoder.lookup(left_columns)
+        self.count = max(1, len(encoder))
+
+
+class _Joined:
+    """Both sides of a call, resolved: frames, keys of one type, group codes."""
+
+    def __init__(
+        self,
+        call: str,
+        left: Any,
+        right: Any,
+        on: Any,
+        left_on: Any,
+        right_on: Any,
+        by: Any,
+        by_left: Any,
+        by_right: Any,
+    ) -> None:
+        self.call = call
+        self.left = frame_of(left, "left", call)
+        self.prepared = right if isinstance(right, Prepared) else None
+        default_on = (self.prepared.on,) if self.prepared is not None else None
+        default_by = self.prepared.by if self.prepared is not None else None
+        left_names, right_names = _sides(on, left_on, right_on, "on", call, default_on)
+        if len(left_names) != 1 or len(right_names) != 1:
+            raise ValueError(f"{call}: `on` names one column of each side, the column of the order.")
+        self.left_on, self.right_on = left_names[0], right_names[0]
+        if self.prepared is not None and on is not None and right_on is None and by is None and by_left is None:
+            by_left = list(self.prepared.by)
+        self.left_by, self.right_by = _sides(by, by_left, by_right, "by", call, default_by)
+        left_key = self.left.key(self.left_on, "left", call)
+        left_bys = [self.left.key(n, "left", call) for n in self.left_by]
+        if self.prepared is not None:
+            self.left_key, self.left_codes = self.prepared._left(left_key, left_bys, call)
+            self.units_differ = left_key.type.unit != self.prepared._key.type.unit
+            self.groups = 0 if self.left_codes is None else 1  # the prepared side knows how many
+            self.right_frame: Frame | None = None
+        else:
+            self.right_frame = frame_of(right, "right", call)
+            right_key = self.right_frame.key(self.right_on, "right", call)
+            right_bys = [self.right_frame.key(n, "right", call) for n in self.right_by]
+            self.units_differ = left_key.type.unit != right_key.type.unit
+            self.left_key, self.right_key = common_order(left_key, right_key, call)
+            groups = _Groups(left_bys, right_bys, call)
+            self.left_codes, self.right_codes, self.groups = groups.left, groups.right, groups.count
+
+    def right(self) -> Frame:
+        """The right frame in the library of the left one. After the search: appends may come in between."""
+        if self.prepared is not None:
+            return self.prepared._as(self.left.kind)
+        assert self.right_frame is not None
+        return frame_as(self.right_frame, self.left.kind)
+
+    def right_columns(self, right: Frame, suffix: str) -> tuple[list[str], list[str]]:
+        """Columns of the right frame in the answer, and their names there."""
+        skipped = {b for a, b in zip([self.left_on, *self.left_by], [self.right_on, *self.right_by]) if a == b}
+        names = [n for n in right.names if n not in skipped]
+        return names, _renamed(names, self.left.names, suffix, self.call)
+
+
+def _renamed(names: list[str], taken: list[str], suffix: str, call: str) -> list[str]:
+    used = set(taken)
+    renamed = [f"{n}{suffix}" if n in used else n for n in names]
+    for name in renamed:
+        if name in used:
+            raise ValueError(f"{call}: the answer would have two columns {name!r}; pass another suffix.")
+        used.add(name)
+    return renamed
+
+
+def asof_rows(sides: _Joined, strategy: str, tolerance: Any, exact: bool) -> np.ndarray:
+    """The right row of each left row, or NO_ROW."""
+    if strategy not in _STRATEGIES:
+        raise ValueError(f"{sides.call}: the strategy {strategy!r} is not one of 'backward', 'forward', 'nearest'.")
+    limit = tolerance_of(tolerance, sides.left_key, sides.units_differ)
+    left = sides.left_key
+    if sides.prepared is not None:
+        return sides.prepared._side.asof(
+            left.column, sides.left_codes, sides.groups, left.order, strategy, bool(exact), limit
+        )
+    right = sides.right_key
+    return _core.asof_join(
+        left.column,
+        right.column,
+        sides.left_codes,
+        sides.right_codes,
+        sides.groups,
+        left.order,
+        right.order,
+        strategy,
+        bool(exact),
+        limit,
+    )
+
+
+def join_asof(
+    left: Any,
+    right: Any,
+    on: str | None = None,
+    *,
+    left_on: str | None = None,
+    right_on: str | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    strategy: str = "backward",
+    tolerance: Any = None,
+    allow_exact_matches: bool = True,
+    suffix: str = "_right",
+) -> Any:
+    """Each left row with the right row whose key is nearest: the last quote before each trade.
+
+    `right` is a frame or the answer of prepare(). Of right rows with the same key, backward takes the last and forward
+    the first; nearest takes the backward row of two at the same distance. The answer has all left rows in their order,
+    and the right columns except `on` and `by` columns that are named as on the left side.
+    """
+    sides = _Joined("join_asof()", left, right, on, left_on, right_on, by, by_left, by_right)
+    rows = asof_rows(sides, strategy, tolerance, allow_exact_matches)
+    frame = sides.right()
+    names, renamed = sides.right_columns(frame, suffix)
+    return sides.left.build(renamed, frame.take(names, rows), True)
+
+
+# ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+def _value(key: Key) -> Any:
+    """A value column that aggregates take, or TypeError."""
+    column = key.column
+    if column.layout == "bits":
+        return column.bits_to_bytes()
+    if (
+        key.type.family in ("integer", "float", "boolean", "date", "datetime", "duration", "time")
+        and column.layout == "fixed"
+    ):
+        return column
+    raise TypeError(
+        f"join_window(): {key.place} cannot be aggregated by count, sum, mean, min or max; use first or last."
+    )
+
+
+def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
+    """(column, function) of each answer, in order. The column "*" counts rows."""
+    if not isinstance(agg, Mapping) or not agg:
+        raise TypeError(f"{call}: `agg` is a dict of column names and functions, such as {{'bid': ['mean', 'max']}}.")
+    wanted = []
+    for column, functions in agg.items():
+        for function in [functions] if isinstance(functions, str) else functions:
+            if function not in _AGGREGATES:
+                raise ValueError(
+                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(_AGGREGATES)}."
+                )
+            if column == "*" and function != "count":
+                raise ValueError(f"{call}: '*' stands for whole rows, which can only be counted.")
+            wanted.append((column, function))
+    return wanted
+
+
+def join_window(
+    left: Any,
+    right: Any,
+    on: str | None = None,
+    by: str | Sequence[str] | None = None,
+    *,
+    window: tuple[Any, Any],
+    agg: Mapping[str, str | Sequence[str]],
+    closed: str = "both",
+    left_on: str | None = None,
+    right_on: str | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+) -> Any:
+    """Aggregates of the right rows in a window around each left row; no pair of rows is made.
+
+    `window` has both ends relative to the left key: ("-1s", "1s"), (0, 10), (None, 0); None is an end without a bound.
+    `agg` names functions of right columns: count, sum, mean, min, max, first, last; "*": "count" counts rows. The
+    answer has the left columns and `<column>_<function>`. NULL values are skipped; where there is no value, counts are
+    0 and everything else is NULL.
+    """
+    call = "join_window()"
+    if closed not in _CLOSED:
+        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'none', not {closed!r}.")
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise TypeError(f"{call}: `window` has two ends, such as ('-1s', '1s').")
+    wanted = _wanted(agg, call)
+    sides = _Joined(call, left, right, on, left_on, right_on, by, by_left, by_right)
+    key = sides.left_key
+    lower, lower_closed = window_end(window[0], key, True, _CLOSED[closed][0], sides.units_differ)
+    upper, upper_closed = window_end(window[1], key, False, _CLOSED[closed][1], sides.units_differ)
+    preceding = None if lower is None else -lower
+    frame = sides.prepared._whole() if sides.prepared is not None else sides.right_frame
+    assert frame is not None
+    used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
+    keys = {name: frame.key(name, "right", call) for name in used}
+    # first and last take columns of any type: their values come by row number, and only NULLs matter.
+    columns = [
+        _validity(k) if {f for c, f in wanted if c == k.name} <= {"first", "last", "count"} else _value(k)
+        for k in keys.values()
+    ]
+    for column, function in wanted:
+        if column != "*":
+            _check_aggregate(keys[column], function, call)
+    asked = [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted]
+    with_codes = sides.left_codes, sides.groups
+    if sides.prepared is not None:
+        functions = tuple(sorted({f for f, _ in asked}))
+        plain = all(f not in ("first", "last") for f, _ in asked)
+        values = (
+            sides.prepared._window_values(tuple(used), functions, call, _value)
+            if plain
+            else _fresh_values(sides.prepared, columns, functions)
+        )
+        answers = values.window_join(
+            key.column, *with_codes, key.order, preceding, upper, lower_closed, upper_closed, asked
+        )
+    else:
+        answers = _core.window_join(
+            key.column,
+            sides.right_key.column,
+            sides.left_codes,
+            sides.right_codes,
+            sides.groups,
+            key.order,
+            sides.right_key.order,
+            columns,
+            preceding,
+            upper,
+            lower_closed,
+            upper_closed,
+            asked,
+        )
+    same_kind = sides.right()
+    names, made = [], []
+    for (column, function), answer in zip(wanted, answers):
+        names.append("count" if column == "*" else f"{column}_{function}")
+        if function in ("first", "last"):
+            made.append(same_kind.take([column], answer.values().view(np.uint32))[0])
+        elif function in ("min", "max") or function == "sum" and keys[column].type.family == "duration":
+            if function == "sum":
+                answer = answer.reinterpret(keys[column].column.format)
+            made.append(same_kind.of_column(answer, column))
+        else:
+            made.append(same_kind.of_column(answer))
+    for name in names:
+        if name in sides.left.names or names.count(name) > 1:
+            raise ValueError(
+                f"{call}: the answer would have two columns {name!r}; rename the column of the left frame."
+            )
+    return sides.left.build(names, made, True)
+
+
+def _fresh_values(prepared: Prepared, columns: list[Any], functions: tuple[str, ...]) -> Any:
+    with prepared._latch:
+        prepared._compact()
+        return _core.WindowValues(prepared._side, columns, list(functions))
+
+
+def _validity(key: Key) -> Any:
+    """A column of bytes with the NULLs of another."""
+    if key.column.layout in ("fixed", "bits"):
+        return _value(replace(key)) if key.type.family not in ("other", "decimal") else _mask(key)
+    return _mask(key)
+
+
+def _mask(key: Key) -> Any:
+    missing = key.column.missing()
+    return _core.JoinColumn.from_array(np.zeros(len(missing), np.uint8), "C", missing)
+
+
+def _check_aggregate(key: Key, function: str, call: str) -> None:
+    family = key.type.family
+    refused = (
+        function == "sum"
+        and family in ("date", "datetime", "time")
+        or function == "mean"
+        and family in ("date", "datetime", "time", "duration")
+        or function in ("min", "max")
+        and family == "boolean"
+    )
+    if refused:
+        raise TypeError(f"{call}: {function} of {key.place} has no meaning here; convert the column.")
+
+
+# ---- spans -----------------------------------------------------------------------------------------------------------
+
+
+def _ends(closed: str, call: str) -> tuple[bool, bool]:
+    if closed not in _CLOSED:
+        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'none', not {closed!r}.")
+    return _CLOSED[closed]
+
+
+def _how(how: str, call: str) -> bool:
+    if how not in ("inner", "left"):
+        raise ValueError(f"{call}: `how` is 'inner' or 'left', not {how!r}.")
+    return how == "left"
+
+
+def _one_type(keys: list[Key], call: str) -> list[Key]:
+    """Three or four columns in one type: the type of all of them is found first, then all are converted."""
+    made = list(keys)
+    for _ in range(2):
+        for i in range(1, len(made)):
+            made[0], made[i] = common_order(made[0], made[i], call)
+    return made
+
+
+def join_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+    how: str = "inner",
+    suffix: str = "_right",
+) -> Any:
+    """Pairs of points and the spans [start, finish] that contain them, in the order of the points.
+
+    With how="left", points outside of all spans come once, with NULLs.
+    """
+    call = "join_between()"
+    lower, upper = _ends(closed, call)
+    keeps_all = _how(how, call)
+    left, right = frame_of(points, "left", call), frame_of(spans, "right", call)
+    on, start, finish = (column_name(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
+    left_by, right_by = _sides(by, by_left, by_right, "by", call)
+    key, low, high = _one_type(
+        [left.key(on, "left", call), right.key(start, "right", call), right.key(finish, "right", call)], call
+    )
+    groups = _Groups(
+        [left.key(n, "left", call) for n in left_by], [right.key(n, "right", call) for n in right_by], call
+    )
+    side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
+    left_rows, right_rows = side.points_in_spans(
+        low.column, high.column, groups.right, groups.count, lower, upper, keeps_all
+    )
+    return _pairs(left, right, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
+
+
+def join_overlaps(
+    left: Any,
+    right: Any,
+    start: str | None = None,
+    finish: str | None = None,
+    *,
+    left_on: tuple[str, str] | None = None,
+    right_on: tuple[str, str] | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+    how: str = "inner",
+    suffix: str = "_right",
+) -> Any:
+    """Pairs of spans that overlap, in the order of the left rows. `left_on` and `right_on` name (start, finish)."""
+    call = "join_overlaps()"
+    ends = _ends(closed, call)
+    keeps_all = _how(how, call)
+    if (start is None) != (finish is None) or (start is None) == (left_on is None or right_on is None):
+        raise ValueError(f"{call}: pass `start` and `finish`, or `left_on` and `right_on` with two names each.")
+    if left_on is None or right_on is None:
+        assert start is not None and finish is not None
+        left_on = right_on = (start, finish)
+    first, second = frame_of(left, "left", call), frame_of(right, "right", call)
+    keys = _one_type(
+        [*(first.key(n, "left", call) for n in left_on), *(second.key(n, "right", call) for n in right_on)], call
+    )
+    left_by, right_by = _sides(by, by_left, by_right, "by", call)
+    groups = _Groups(
+        [first.key(n, "left", call) for n in left_by], [second.key(n, "right", call) for n in right_by], call
+    )
+    left_rows, right_rows = _core.span_overlaps(
+        (keys[0].column, keys[1].column, groups.left, *ends),
+        (keys[2].column, keys[3].column, groups.right, *ends),
+        groups.count,
+        keeps_all,
+    )
+    return _pairs(first, second, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
+
+
+def _pairs(
+    left: Frame, right: Frame, left_rows: np.ndarray, right_rows: np.ndarray, skipped: set[str], suffix: str, call: str
+) -> Any:
+    right = frame_as(right, left.kind)
+    names = [n for n in right.names if n not in skipped]
+    renamed = _renamed(names, left.names, suffix, call)
+    columns = left.take(left.names, left_rows) + right.take(names, right_rows)
+    return left.build(left.names + renamed, columns, False)

@@ -1,0 +1,164 @@
+"""The right side of joins, sorted once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._join_types import Key, equality_as, equality_for_preparing, for_preparing, order_as
+from .frames import Frame, frame_as, frame_of
+
+__all__ = ["Prepared", "prepare"]
+
+
+def column_names(value: Any, what: str, call: str) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Sequence) and all(isinstance(v, str) for v in value):
+        return list(value)
+    raise TypeError(f"{call}: `{what}` is a column name or a list of column names, not {value!r}.")
+
+
+def column_name(value: Any, what: str, call: str) -> str:
+    names = column_names(value, what, call)
+    if len(names) != 1:
+        raise ValueError(f"{call}: `{what}` names one column, the column of the order.")
+    return names[0]
+
+
+class Prepared:
+    """The right side of joins, sorted once and joined many times: see prepare(). Thread-safe."""
+
+    def __init__(self, frame: Any, on: str, by: str | Sequence[str] | None = None) -> None:
+        call = "prepare()"
+        self._frame = frame_of(frame, "right", call)
+        self.on = column_name(on, "on", call)
+        self.by = tuple(column_names(by, "by", call))
+        key = for_preparing(self._frame.key(self.on, "right", call), call)
+        bys = [equality_for_preparing(self._frame.key(name, "right", call), call) for name in self.by]
+        self._groups = _core.JoinGroups() if self.by else None
+        codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
+        self._side = _core.PreparedSide(key.column, codes, self._group_count(), key.order)
+        empty = np.zeros(0, np.uint32)
+        self._key = key.with_column(key.column.take(empty), key.type)
+        self._by_keys = [_stub(b) for b in bys]
+        self._latch = threading.RLock()
+        self._pieces = [self._frame]
+        self._frames: dict[str, Frame] = {}
+        self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
+        self._has_tails = False
+
+    def _group_count(self) -> int:
+        return 0 if self._groups is None else max(1, len(self._groups))  # 0 stands for a side without groups
+
+    def __len__(self) -> int:
+        return len(self._side)
+
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        return f"<espalier.Prepared: {len(self)} rows of {self._frame.kind}, on={self.on!r}{by}>"
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the sorted keys; the frame itself is not copied."""
+        return self._side.nbytes
+
+    @property
+    def frame(self) -> Any:
+        """The frame with all appended rows."""
+        return self._whole().native
+
+    def _whole(self) -> Frame:
+        with self._latch:
+            if len(self._pieces) > 1:
+                first, *others = self._pieces
+                self._frame = type(first)(first.concat(others))
+                self._pieces = [self._frame]
+                self._frames.clear()
+            return self._frame
+
+    def _as(self, kind: str) -> Frame:
+        with self._latch:
+            whole = self._whole()
+            if kind == whole.kind:
+                return whole
+            if kind not in self._frames:
+                self._frames[kind] = frame_as(whole, kind)
+            return self._frames[kind]
+
+    def append(self, frame: Any) -> None:
+        """Adds rows at the end. Cheap if their keys are not less than the last key of their group."""
+        call = "Prepared.append()"
+        more = frame_of(frame, "appended", call)
+        if more.kind != self._frame.kind:
+            more = frame_as(more, self._frame.kind)
+        if set(more.names) != set(self._frame.names):
+            raise ValueError(
+                f"{call}: the appended frame has the columns {more.names}, and the prepared frame "
+                f"{self._frame.names}; both must have the same."
+            )
+        key = order_as(more.key(self.on, "appended", call), self._key, call)
+        bys = [equality_as(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
+        with self._latch:
+            joined = type(more)(self._pieces[-1].concat([more]))  # before the keys: this may fail
+            codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
+            self._side.append(key.column, codes, self._group_count())
+            self._pieces[-1] = joined
+            self._frame = joined
+            self._frames.clear()
+            self._values.clear()
+            self._has_tails = True
+
+    def _left(self, on: Key, by: list[Key], call: str) -> tuple[Key, np.ndarray | None]:
+        if len(by) != len(self.by):
+            raise ValueError(
+                f"{call}: the right side is prepared by {list(self.by) or 'no columns'}; "
+                f"the left side names {[k.name for k in by] or 'none'}."
+            )
+        key = order_as(on, self._key, call)
+        if self._groups is None:
+            return key, None
+        columns = [equality_as(k, like, call).column for k, like in zip(by, self._by_keys)]
+        return key, self._groups.lookup(columns)
+
+    def _compact(self) -> None:
+        """Before windows, which need the appended rows in the main part. Moves the rows under older values."""
+        if self._has_tails:
+            self._side.compact()
+            self._values.clear()
+            self._has_tails = False
+
+    def _window_values(
+        self, names: tuple[str, ...], functions: tuple[str, ...], call: str, value: Callable[[Key], Any]
+    ) -> Any:
+        with self._latch:
+            entry = self._values.get((names, functions))
+            if entry is None:
+                self._compact()
+                whole = self._whole()
+                columns = [value(whole.key(n, "right", call)) for n in names]
+                entry = _core.WindowValues(self._side, columns, list(functions))
+                self._values[names, functions] = entry
+            return entry
+
+
+def _is_text(key: Key) -> bool:
+    return key.type.family in ("string", "binary")
+
+
+def _stub(key: Key) -> Key:
+    """The type of a column, without its rows."""
+    if _is_text(key):
+        return key.with_column(_core.JoinColumn.from_strings([]), key.type)
+    return key.with_column(key.column.take(np.zeros(0, np.uint32)), key.meaning)
+
+
+def prepare(frame: Any, on: str, by: str | Sequence[str] | None = None) -> Prepared:
+    """Sorts the right side of joins once, so that it can be joined many times, also after appends at the end."""
+    return Prepared(frame, on, by)
