@@ -39,6 +39,7 @@ void bind_fixed_index(nb::module_& m) {
                    [](const fixed_index& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
       .def_prop_ro("keep", [](const fixed_index& self) { return keep_name(self.kept()); })
       .def("searchsorted", [](const fixed_index& self, nb::handle q, bool right) { return self.searchsorted(q, right); })
+      .def("seconds_per_call", &fixed_index::seconds_per_call)
       .def("get_indexer", &fixed_index::get_indexer)
       .def("find", &fixed_index::find, nb::arg(), nb::arg().none())
       .def("contains", &fixed_index::contains)

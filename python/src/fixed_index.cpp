@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -314,6 +315,16 @@ nb::object fixed_index::searchsorted(nb::handle queries, bool right) const {
     tree_->bound(right ? bound_kind::upper : bound_kind::lower, q.data(), q.size(), ranks.as<std::uint64_t>(), {}, now());
   }
   return answer(int64_type, ranks, q.is_scalar());
+}
+
+double fixed_index::seconds_per_call(nb::handle queries, std::size_t times) const {
+  query_batch q;
+  if (!q.read(queries, key_)) throw nb::type_error("queries must be an array of the type of the keys.");
+  std::vector<std::uint64_t> ranks(q.size());
+  const unlocked parallel;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < times; ++i) tree_->bound(bound_kind::lower, q.data(), q.size(), ranks.data(), {}, now());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(times);
 }
 
 nb::object fixed_index::get_indexer(nb::handle queries) const {

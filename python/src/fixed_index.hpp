@@ -67,6 +67,8 @@ class fixed_index {
 
   // Each returns None for arguments that query_batch does not read.
   [[nodiscard]] nb::object searchsorted(nb::handle queries, bool right) const;
+  /// Mean time of the C++ call below searchsorted(), for python/bench.
+  [[nodiscard]] double seconds_per_call(nb::handle queries, std::size_t times) const;
   [[nodiscard]] nb::object get_indexer(nb::handle queries) const;
   /// `fallback` is an array of one value, or None: then a missing key is a KeyError.
   [[nodiscard]] nb::object find(nb::handle queries, nb::handle fallback) const;
