@@ -118,6 +118,9 @@ template <class Tree>
 /// Values of an index: numbers, bool or times without NULL. `type` has kind opaque if there are none.
 [[nodiscard]] column import_values(nb::handle values);
 [[nodiscard]] row_map import_rows(nb::handle rows, std::size_t n);
+/// Arrow's date32 in the type that NumPy has for it.
+[[nodiscard]] column as_numpy_type(column c);
+/// Throws ValueError with the first row that is NULL or NaT.
 void refuse_missing(const column& c, const char* what);
 [[nodiscard]] const char* keep_name(aggregates keep);
 [[nodiscard]] espalier::detail::aggregate_op parse_op(std::string_view op);
