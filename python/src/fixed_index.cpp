@@ -38,7 +38,8 @@ const char* name_of_op(aggregate_op op) {
 
 execution fixed_index::now() const { return {cpu().default_stream(), true}; }
 
-// ---- points ------------------------------------------------------------------------------------------------------------
+// ---- points
+// ------------------------------------------------------------------------------------------------------------
 
 nb::object fixed_index::searchsorted(nb::handle queries, bool right) const {
   query_batch q;
@@ -46,7 +47,8 @@ nb::object fixed_index::searchsorted(nb::handle queries, bool right) const {
   const new_array ranks = make_array(int64_type, q.size());
   {
     const unlocked parallel;
-    tree_->bound(right ? bound_kind::upper : bound_kind::lower, q.data(), q.size(), ranks.as<std::uint64_t>(), {}, now());
+    tree_->bound(right ? bound_kind::upper : bound_kind::lower, q.data(), q.size(), ranks.as<std::uint64_t>(), {},
+                 now());
   }
   return answer(int64_type, ranks, q.is_scalar());
 }
@@ -191,7 +193,8 @@ nb::object fixed_index::asof(nb::handle queries, const asof_request& request) co
           const bool has_next =
               is_number && ahead && next_ranks[i] < comparable_ && is_within(asked[i], next_keys[i], request);
           std::uint64_t rank = has_back ? ranks[i] : has_next ? next_ranks[i] : 0;
-          if (has_back && has_next && distance(asked[i], next_keys[i]) < distance(asked[i], keys[i])) rank = next_ranks[i];
+          if (has_back && has_next && distance(asked[i], next_keys[i]) < distance(asked[i], keys[i]))
+            rank = next_ranks[i];
           found.as<std::uint8_t>()[i] = has_back || has_next ? 1 : 0;
           rows.as<std::int64_t>()[i] = has_back || has_next ? rows_[rank] : -1;
         }
@@ -210,7 +213,8 @@ nb::tuple fixed_index::at(nb::handle ranks) const {
   for (std::size_t i = 0; i < n; ++i) {
     if (asked[i] >= size_) {
       throw nb::index_error(("rank " + std::to_string(asked[i]) + " is out of range: the index has " +
-                             std::to_string(size_) + " elements.").c_str());
+                             std::to_string(size_) + " elements.")
+                                .c_str());
     }
   }
   {
@@ -221,7 +225,8 @@ nb::tuple fixed_index::at(nb::handle ranks) const {
   return nb::make_tuple(keys.array, rows.array);
 }
 
-// ---- ranges --------------------------------------------------------------------------------------------------------------
+// ---- ranges
+// --------------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -246,24 +251,27 @@ nb::object fixed_index::count(nb::handle lo, nb::handle hi, interval ends) const
 }
 
 template <class Tree>
-aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept,
-                                  aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends,
-                                  nb::handle fallback) {
+aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept, aggregate_op op,
+                                  const void* lo, const void* hi, std::size_t n, interval ends, nb::handle fallback) {
   const bool is_bound = op == aggregate_op::min || op == aggregate_op::max;
   if ((static_cast<unsigned>(kept) & (is_bound ? 2u : 1u)) == 0) {
     throw nb::value_error((std::string("the index was built without ") + (is_bound ? "minima and maxima" : "sums") +
-                           ": build it with keep='" + name_of_op(op) + "'.").c_str());
+                           ": build it with keep='" + name_of_op(op) + "'.")
+                              .c_str());
   }
   if (!is_bound && (from.logical == logical_type::datetime || (from.is_time() && op == aggregate_op::avg))) {
-    throw nb::type_error((std::string(name_of_op(op)) + " of " + name_of(from) + " is not defined: convert it to int64 "
-                          "before the build.").c_str());
+    throw nb::type_error((std::string(name_of_op(op)) + " of " + name_of(from) +
+                          " is not defined: convert it to int64 "
+                          "before the build.")
+                             .c_str());
   }
   const bool is_float = espalier::detail::is_float(from.kind), is_signed = espalier::detail::is_signed(from.kind);
   data_type type = from;
   if (op == aggregate_op::avg || (op == aggregate_op::sum && is_float)) {
     type = {logical_type::number, scalar_kind::f64};
   } else if (op == aggregate_op::sum && !from.is_time()) {
-    type = {logical_type::number, is_signed || from.logical == logical_type::boolean ? scalar_kind::i64 : scalar_kind::u64};
+    type = {logical_type::number,
+            is_signed || from.logical == logical_type::boolean ? scalar_kind::i64 : scalar_kind::u64};
   }
   const new_array results = make_array(type, n);
   const auto found = scratch<std::uint8_t>(is_bound ? n : 0);
@@ -277,7 +285,8 @@ aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggre
         if (is_signed) {
           results.as<std::int64_t>()[i] = espalier::detail::narrow_sum<std::int64_t>(wide[i], i);
         } else {
-          results.as<std::uint64_t>()[i] = espalier::detail::narrow_sum<std::uint64_t>(static_cast<uint128>(wide[i]), i);
+          results.as<std::uint64_t>()[i] =
+              espalier::detail::narrow_sum<std::uint64_t>(static_cast<uint128>(wide[i]), i);
         }
       }
     } else {
@@ -291,12 +300,13 @@ aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggre
   return {type, results};
 }
 
-template aggregate_answer aggregate_ranges(const espalier::detail::static_index&, const data_type&, aggregates, aggregate_op,
-                                           const void*, const void*, std::size_t, interval, nb::handle);
-template aggregate_answer aggregate_ranges(const espalier::detail::blink_index&, const data_type&, aggregates, aggregate_op,
-                                           const void*, const void*, std::size_t, interval, nb::handle);
+template aggregate_answer aggregate_ranges(const espalier::detail::static_index&, const data_type&, aggregates,
+                                           aggregate_op, const void*, const void*, std::size_t, interval, nb::handle);
+template aggregate_answer aggregate_ranges(const espalier::detail::blink_index&, const data_type&, aggregates,
+                                           aggregate_op, const void*, const void*, std::size_t, interval, nb::handle);
 
-nb::object fixed_index::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends, nb::handle fallback) const {
+nb::object fixed_index::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends,
+                                  nb::handle fallback) const {
   query_batch low, high;
   if (!read_ends(lo, hi, key_, low, high)) return nb::none();
   const aggregate_answer a =

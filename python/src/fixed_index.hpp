@@ -111,9 +111,9 @@ struct aggregate_answer {
   new_array values;
 };
 template <class Tree>
-[[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from,
-                                                aggregates kept, espalier::detail::aggregate_op op, const void* lo,
-                                                const void* hi, std::size_t n, interval ends, nb::handle fallback);
+[[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept,
+                                                espalier::detail::aggregate_op op, const void* lo, const void* hi,
+                                                std::size_t n, interval ends, nb::handle fallback);
 
 /// Values of an index: numbers, bool or times without NULL. `type` has kind opaque if there are none.
 [[nodiscard]] column import_values(nb::handle values);

@@ -43,13 +43,14 @@ bool ascends(scalar_kind kind, const void* keys, std::size_t n) {
 void gather(unsigned width, const void* from, const row_map& rows, std::size_t n, void* to) {
   in_pieces(n, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      std::memcpy(static_cast<char*>(to) + i * width, static_cast<const char*>(from) + static_cast<std::size_t>(rows[i]) * width,
-                  width);
+      std::memcpy(static_cast<char*>(to) + i * width,
+                  static_cast<const char*>(from) + static_cast<std::size_t>(rows[i]) * width, width);
     }
   });
 }
 
-// ---- build -----------------------------------------------------------------------------------------------------------
+// ---- build
+// -----------------------------------------------------------------------------------------------------------
 
 fixed_index::fixed_index(column keys, nb::handle values, aggregates keep) : keep_(keep) {
   keys = as_numpy_type(std::move(keys));
@@ -70,7 +71,8 @@ fixed_index::fixed_index(column keys, nb::handle values, aggregates keep) : keep
   }
 }
 
-std::unique_ptr<fixed_index> fixed_index::of_parts(nb::handle keys, nb::handle values, nb::handle rows, nb::handle keep) {
+std::unique_ptr<fixed_index> fixed_index::of_parts(nb::handle keys, nb::handle values, nb::handle rows,
+                                                   nb::handle keep) {
   std::unique_ptr<fixed_index> result(new fixed_index);
   result->keep_ = parse_keep(keep);
   column sorted = import_column(keys, "keys");
@@ -139,14 +141,16 @@ void fixed_index::sort_and_build(const void* keys, const void* values) {
     }
     const auto sorted = scratch<T>(n);
     in_pieces(n, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) store_bits(key_.kind, sorted.get(), i, decode_bits(key_.kind, words[i]));
+      for (std::size_t i = first; i < last; ++i)
+        store_bits(key_.kind, sorted.get(), i, decode_bits(key_.kind, words[i]));
     });
     words.reset();
     build(sorted.get(), sorted_values.get(), n, true);
   });
 }
 
-// ---- parts -----------------------------------------------------------------------------------------------------------------
+// ---- parts
+// -----------------------------------------------------------------------------------------------------------------
 
 nb::tuple fixed_index::parts() const {
   const new_array keys = make_array(key_, size_);
@@ -165,7 +169,8 @@ nb::tuple fixed_index::parts() const {
       const std::size_t n = std::min(piece, size_ - first);
       for (std::size_t i = 0; i < n; ++i) ranks[i] = first + i;
       tree_->at(ranks.get(), n, keys.as<char>() + first * key_.width(),
-                value_data == nullptr ? nullptr : static_cast<char*>(value_data) + first * value_.width(), nullptr, now());
+                value_data == nullptr ? nullptr : static_cast<char*>(value_data) + first * value_.width(), nullptr,
+                now());
     }
   }
   if (rows_) rows = wrap_array(rows_.type(), rows_.memory().get(), size_, rows_.memory());

@@ -28,11 +28,13 @@ void refuse_missing(const column& c, const char* what) {
     }
   } else if (c.type.is_time() && c.type.width() == 8) {
     const auto* const moments = static_cast<const std::int64_t*>(c.data);
-    row = static_cast<std::size_t>(std::find(moments, moments + c.size, std::numeric_limits<std::int64_t>::min()) - moments);
+    row = static_cast<std::size_t>(std::find(moments, moments + c.size, std::numeric_limits<std::int64_t>::min()) -
+                                   moments);
   }
   if (row == c.size) return;
   throw nb::value_error((std::string(what) + ": row " + std::to_string(row) + " is " + (c.nulls != 0 ? "NULL" : "NaT") +
-                         ", which has no place in an order: remove such rows, or replace them.").c_str());
+                         ", which has no place in an order: remove such rows, or replace them.")
+                            .c_str());
 }
 
 aggregates parse_keep(nb::handle keep) {
@@ -53,8 +55,10 @@ aggregates parse_keep(nb::handle keep) {
     } else if (word == "all") {
       kept |= 3;
     } else if (word != "none" && !word.empty()) {
-      throw nb::value_error(("keep: '" + std::string(word) + "' is not known; use 'sum', 'min', 'max', 'all' or 'none', "
-                             "separated by commas.").c_str());
+      throw nb::value_error(("keep: '" + std::string(word) +
+                             "' is not known; use 'sum', 'min', 'max', 'all' or 'none', "
+                             "separated by commas.")
+                                .c_str());
     }
   }
   return static_cast<aggregates>(kept);
@@ -78,7 +82,8 @@ asof_request parse_asof(std::string_view direction, nb::handle tolerance, bool e
   } else if (direction == "nearest") {
     r.where = asof_request::direction::nearest;
   } else {
-    throw nb::value_error(("direction is '" + std::string(direction) + "'; use 'backward', 'forward' or 'nearest'.").c_str());
+    throw nb::value_error(
+        ("direction is '" + std::string(direction) + "'; use 'backward', 'forward' or 'nearest'.").c_str());
   }
   if (tolerance.is_none()) return r;
   r.has_tolerance = true;
@@ -104,11 +109,13 @@ void apply_fallback(const data_type& type, void* values, const std::uint8_t* fou
   if (first == nullptr) return;
   if (fallback.is_none()) {
     PyErr_SetString(error, (std::string(sentence) + " (query " + std::to_string(first - found) +
-                            "); give a default to get it instead.").c_str());
+                            "); give a default to get it instead.")
+                               .c_str());
     throw nb::python_error();
   }
   const column one = detail::import_numpy(fallback, "default");
-  if (one.size != 1 || !(one.type == type)) throw nb::type_error("default must be one value of the type of the answer.");
+  if (one.size != 1 || !(one.type == type))
+    throw nb::type_error("default must be one value of the type of the answer.");
   const unsigned width = type.width();
   for (auto i = static_cast<std::size_t>(first - found); i < n; ++i) {
     if (found[i] == 0) std::memcpy(static_cast<char*>(values) + i * width, one.data, width);
@@ -120,10 +127,13 @@ column import_values(nb::handle values) {
   if (values.is_none()) return c;
   c = as_numpy_type(import_column(values, "values"));
   if (c.type.is_text()) {
-    throw nb::type_error(("values have the type " + name_of(c.type) + ": give numbers, bool or times, or use the row "
-                          "numbers of get_indexer() with your own array.").c_str());
+    throw nb::type_error(("values have the type " + name_of(c.type) +
+                          ": give numbers, bool or times, or use the row "
+                          "numbers of get_indexer() with your own array.")
+                             .c_str());
   }
-  if (c.nulls != 0) throw nb::value_error("values contain NULL: replace them, or use the row numbers of get_indexer().");
+  if (c.nulls != 0)
+    throw nb::value_error("values contain NULL: replace them, or use the row numbers of get_indexer().");
   return c;
 }
 
