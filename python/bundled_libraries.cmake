@@ -2,12 +2,12 @@
 # auditwheel does. Each copy gets a name of its own (libtbb-espalier.so.12 for libtbb.so.12), because the loader shares
 # libraries of one name: another package's libtbb.so.12 in the same process must not be replaced by ours, nor ours by it.
 # Without patchelf the names stay. Their licences come along where Debian has them.
+file(REMOVE_RECURSE "${CMAKE_CURRENT_BINARY_DIR}/_libs")
 
 function(espalier_bundle_libraries module)
   find_program(ESPALIER_PATCHELF patchelf)
   mark_as_advanced(ESPALIER_PATCHELF)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/_libs")
-  file(REMOVE_RECURSE "${folder}")
   set(replacements "")
   foreach(target IN LISTS ARGN)
     get_target_property(type ${target} TYPE)
@@ -38,7 +38,7 @@ function(espalier_bundle_libraries module)
                       COMMAND_ERROR_IS_FATAL ANY)
     endif()
   endforeach()
-  foreach(package libtbb12 libhwy1)
+  foreach(package libtbb12 libhwy1 libfmt9 libpg-query-dev)
     if(EXISTS "/usr/share/doc/${package}/copyright")
       file(COPY_FILE "/usr/share/doc/${package}/copyright" "${folder}/LICENSE.${package}")
     endif()

@@ -7,6 +7,17 @@ from ._index import Index, open
 from ._sorted_map import SortedMap
 from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, prepare
 
+
+
+def __getattr__(name: str) -> object:
+    # espalier.sql is imported at first use: it needs pyarrow, which nothing else does.
+    if name == "sql":
+        import importlib
+
+        return importlib.import_module(".sql", __name__)
+    raise AttributeError(f"module 'espalier' has no attribute {name!r}")
+
+
 __version__ = ".".join(map(str, _core.version))
 __all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open", "prepare",
            "__version__"]
