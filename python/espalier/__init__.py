@@ -8,24 +8,14 @@ from ._sorted_map import SortedMap
 from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, prepare
 
 
-
-def __getattr__(name: str) -> object:
-    # espalier.sql is imported at first use: it needs pyarrow, which nothing else does.
-    if name == "sql":
-        import importlib
-
-        return importlib.import_module(".sql", __name__)
-    raise AttributeError(f"module 'espalier' has no attribute {name!r}")
-
-
 __version__ = ".".join(map(str, _core.version))
 __all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open", "prepare",
            "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    # espalier.pandas and espalier.polars import those libraries, so they are loaded at their first use.
-    if name in ("pandas", "polars"):
+    # These import other libraries (espalier.sql: pyarrow), so they are loaded at their first use.
+    if name in ("pandas", "polars", "sql"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)
