@@ -69,7 +69,8 @@ class EngineTimeJoins : public testing::Test {
         db_.execute(fmt::format(
             "INSERT INTO {0} SELECT i, nullif(i * {1} % 61, 60), 'key' || (i * {1} % 13), nullif(i * {1} % {2}, 5), "
             "TIMESTAMP '2026-01-01' + (i * {1} % {2}) * INTERVAL '1 second', (i * {1} % 100003) / 8.0::numeric(20, 3), "
-            "CASE i % 97 WHEN 3 THEN NULL WHEN 4 THEN 'nan' WHEN 5 THEN '-0' ELSE (i * {1} % 100003) / 7.0::float8 END, "
+            "CASE i % 97 WHEN 3 THEN NULL WHEN 4 THEN 'nan' WHEN 5 THEN '-0' ELSE (i * {1} % 100003) / 7.0::float8 "
+            "END, "
             "(i * {1} % 1009) / 4.0::real, i * 1000000007 FROM generate_series({3}::bigint, {4}::bigint) g(i)",
             name, salt, right, part * count / 3, (part + 1) * count / 3 - 1));
       }
@@ -108,7 +109,8 @@ TEST_F(EngineTimeJoins, SumsBeyond38DigitsAreRefusedWhereAWindowHasThem) {
       "INSERT INTO b VALUES (1, 1, 99999999999999999999999999999999999999), (2, 2, 1), (3, 3, "
       "99999999999999999999999999999999999999), (4, 4, -99999999999999999999999999999999999999);"
       "CREATE TABLE a (t integer); INSERT INTO a VALUES (1), (2), (4)");
-  const std::string sums = "SELECT a.t, (SELECT sum(m) FROM b WHERE b.t BETWEEN a.t - {} AND a.t) AS s FROM a ORDER BY t";
+  const std::string sums =
+      "SELECT a.t, (SELECT sum(m) FROM b WHERE b.t BETWEEN a.t - {} AND a.t) AS s FROM a ORDER BY t";
   const auto found = rows(fmt::format(fmt::runtime(sums), 0));
   EXPECT_EQ((*found->column(1)->GetScalar(1))->ToString(), "1");
   EXPECT_EQ(state_of(fmt::format(fmt::runtime(sums), 1)), "22003");
@@ -116,9 +118,11 @@ TEST_F(EngineTimeJoins, SumsBeyond38DigitsAreRefusedWhereAWindowHasThem) {
 
 TEST_F(EngineTimeJoins, ExpressionsFailOnlyForRowsOfWindows) {
   db_.run_script(
-      "CREATE TABLE b (k integer, t integer, x integer); INSERT INTO b VALUES (1, 1, 0), (1, 2, 5), (1, 9, 2), (2, 4, 0);"
+      "CREATE TABLE b (k integer, t integer, x integer); INSERT INTO b VALUES (1, 1, 0), (1, 2, 5), (1, 9, 2), (2, 4, "
+      "0);"
       "CREATE TABLE a (k integer, t integer, d integer); INSERT INTO a VALUES (1, 3, 1), (1, 9, 1), (3, 3, 0)");
-  const auto found = rows("SELECT (SELECT sum(10 / b.x) FROM b WHERE b.k = a.k AND b.t BETWEEN a.t - 1 AND a.t) FROM a");
+  const auto found =
+      rows("SELECT (SELECT sum(10 / b.x) FROM b WHERE b.k = a.k AND b.t BETWEEN a.t - 1 AND a.t) FROM a");
   EXPECT_EQ((*found->column(0)->GetScalar(0))->ToString(), "2");
   EXPECT_EQ((*found->column(0)->GetScalar(1))->ToString(), "5");
   EXPECT_FALSE((*found->column(0)->GetScalar(2))->is_valid);
@@ -138,8 +142,8 @@ TEST_F(EngineTimeJoins, NearestRowsAreThoseOfAnIndex) {
         "a.{1} ORDER BY b.{1} {3} LIMIT 1) q ON true ORDER BY a.id",
         by, at, compared, order);
   };
-  for (const auto& [by, keys] : {std::pair("", ""), std::pair("b.k = a.k AND ", "k, "),
-                                 std::pair("b.s = a.s AND b.k = a.k AND ", "s, k, ")}) {
+  for (const auto& [by, keys] :
+       {std::pair("", ""), std::pair("b.k = a.k AND ", "k, "), std::pair("b.s = a.s AND b.k = a.k AND ", "s, k, ")}) {
     for (const char* const at : {"t", "ts", "x", "f", "n", "s", "k"}) {
       if (std::string_view(keys).find(at + std::string(",")) != std::string_view::npos) continue;
       std::vector<std::shared_ptr<arrow::Table>> plain;
@@ -165,7 +169,8 @@ TEST_F(EngineTimeJoins, SidesInOrderAreMergedAlthoughThereIsAnIndex) {
       "CREATE INDEX b_t ON b (t)");
   const auto statement = [](const char* from) {
     return fmt::format(
-        "SELECT x.id, q.v FROM {} x LEFT JOIN LATERAL (SELECT v FROM b WHERE b.t <= x.t ORDER BY b.t DESC LIMIT 1) q ON "
+        "SELECT x.id, q.v FROM {} x LEFT JOIN LATERAL (SELECT v FROM b WHERE b.t <= x.t ORDER BY b.t DESC LIMIT 1) q "
+        "ON "
         "true ORDER BY x.id",
         from);
   };

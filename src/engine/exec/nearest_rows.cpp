@@ -95,8 +95,7 @@ std::optional<by_column> by_column_of(const arrow::Array& array) {
       static constexpr std::int32_t no_offsets[] = {0};
       const std::span<const std::int32_t> offsets =
           size == 0 ? std::span<const std::int32_t>(no_offsets) : std::span(texts.raw_value_offsets(), size + 1);
-      return by_column::strings(offsets, texts.value_data() ? texts.value_data()->data() : nullptr,
-                                validity_of(array));
+      return by_column::strings(offsets, texts.value_data() ? texts.value_data()->data() : nullptr, validity_of(array));
     }
     case arrow::Type::FLOAT:
       return by_column(column_view(scalar_kind_of<float>, fixed_values(array, 4), size, validity_of(array)));
@@ -206,8 +205,7 @@ column_ptr gathered_column(const arrow::ChunkedArray& column, const std::vector<
   std::vector<std::size_t> starts{0};
   for (const auto& chunk : column.chunks()) {
     if (chunk->length() == 0) continue;
-    chunks.push_back(
-        {reinterpret_cast<const Value*>(fixed_values(*chunk, sizeof(Value))), validity_of(*chunk)});
+    chunks.push_back({reinterpret_cast<const Value*>(fixed_values(*chunk, sizeof(Value))), validity_of(*chunk)});
     starts.push_back(starts.back() + static_cast<std::size_t>(chunk->length()));
   }
   const auto count = static_cast<std::int64_t>(rows.size());
@@ -297,8 +295,7 @@ std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, co
   }
   check_cancelled();
   asof_join(left_side, right_side, out,
-            {.direction = earlier ? asof_direction::backward : asof_direction::forward,
-             .allow_exact_matches = !strict},
+            {.direction = earlier ? asof_direction::backward : asof_direction::forward, .allow_exact_matches = !strict},
             host);
   return out;
 }

@@ -46,7 +46,8 @@ class least_places {
     if (blocks == 0) return;
     levels_.emplace_back(blocks);
     parallel_pieces(blocks, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t b = begin; b < end; ++b) levels_[0][b] = scan(nothing, b * places_per_block, (b + 1) * places_per_block);
+      for (std::size_t b = begin; b < end; ++b)
+        levels_[0][b] = scan(nothing, b * places_per_block, (b + 1) * places_per_block);
     });
     for (std::size_t width = 2; width <= blocks; width *= 2) {
       const auto& below = levels_.back();

@@ -122,9 +122,7 @@ struct sum_task {
   [[nodiscard]] std::size_t value_rows() const { return static_cast<std::size_t>(values.length()); }
   [[nodiscard]] std::size_t frame_count() const { return frames.begin.size(); }
   /// Returns the row of the result for a frame.
-  [[nodiscard]] std::size_t target(std::size_t frame) const {
-    return frames.of_input_rows ? frame : order.row(frame);
-  }
+  [[nodiscard]] std::size_t target(std::size_t frame) const { return frames.of_input_rows ? frame : order.row(frame); }
   [[nodiscard]] bool is_average() const { return call.function == "avg"; }
   [[nodiscard]] int scale() const {
     return values.type_id() == arrow::Type::DECIMAL128

@@ -173,8 +173,8 @@ plan_ptr behind_plain_projections(plan_ptr node) {
 
 void drop_plain_projections(plan_node& plan) {
   for (auto& input : plan.inputs) {
-    const bool joins = plan.kind == node_kind::join || plan.kind == node_kind::as_of_join ||
-                       plan.kind == node_kind::window_join;
+    const bool joins =
+        plan.kind == node_kind::join || plan.kind == node_kind::as_of_join || plan.kind == node_kind::window_join;
     if (joins) input = behind_plain_projections(input);
     drop_plain_projections(*input);
   }

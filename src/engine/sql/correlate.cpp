@@ -331,8 +331,8 @@ std::optional<std::vector<expr_ptr>> selected_values(const plan_node& query, con
   std::vector<expr_ptr> out;
   for (std::size_t i = 0; i < query.outputs.size(); ++i) {
     const bool projects = query.kind == node_kind::project;
-    out.push_back(value_of(projects ? static_cast<const project_node&>(query).expressions[i]->column
-                                    : query.outputs[i].id));
+    out.push_back(
+        value_of(projects ? static_cast<const project_node&>(query).expressions[i]->column : query.outputs[i].id));
     if (!out.back()) return std::nullopt;
   }
   return out;

@@ -25,8 +25,8 @@ bool widens(const column_type& from, const column_type& to) {
 // The value is evaluated for rows that no condition may reach, so it must not be able to fail.
 bool is_plain_value(const expr_ptr& e) {
   if (e->type.id == type_id::varchar) return false;  // keys of texts differ between columns
-  return e->kind == op::column || (e->kind == op::cast && widens(e->args[0]->type, e->type) &&
-                                   is_plain_value(e->args[0]));
+  return e->kind == op::column ||
+         (e->kind == op::cast && widens(e->args[0]->type, e->type) && is_plain_value(e->args[0]));
 }
 
 // A condition `value op outer`, where the value is of the subquery.
@@ -173,18 +173,18 @@ plan_ptr recognise_span_counts(binder& binds, const plan_ptr& left, const plan_p
   for (auto& call : started) call.output = binds.new_column();
   for (auto& call : finished) call.output = binds.new_column();
   auto joined = counted_before(binds, left, spans, *parts, *parts->start, parts->start->is_inclusive(), started);
-  joined = counted_before(binds, std::move(joined), spans, *parts, *parts->finish, !parts->finish->is_inclusive(),
-                          finished);
+  joined =
+      counted_before(binds, std::move(joined), spans, *parts, *parts->finish, !parts->finish->is_inclusive(), finished);
   auto out = std::make_shared<project_node>();
   for (const auto& column : left->outputs) {
     out->expressions.push_back(make_column(column.id, column.type));
     out->outputs.push_back(column);
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    out->expressions.push_back(make_call(op::subtract, calls[i].type,
-                                         {make_column(started[i].output, calls[i].type),
-                                          make_column(finished[i].output, calls[i].type)},
-                                         calls[i].position));
+    out->expressions.push_back(
+        make_call(op::subtract, calls[i].type,
+                  {make_column(started[i].output, calls[i].type), make_column(finished[i].output, calls[i].type)},
+                  calls[i].position));
     out->outputs.push_back({calls[i].output, calls[i].function, calls[i].type});
   }
   out->inputs = {std::move(joined)};

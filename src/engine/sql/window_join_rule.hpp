@@ -8,9 +8,9 @@
 
 namespace espalier::engine {
 
-/// Returns the window join that adds `calls`, aggregates over the rows of `right` that pass the correlated `conditions`,
-/// to the rows of `left`; or null if the conditions are not equalities and bounds of one value, or if an aggregate has
-/// no window form.
+/// Returns the window join that adds `calls`, aggregates over the rows of `right` that pass the correlated
+/// `conditions`, to the rows of `left`; or null if the conditions are not equalities and bounds of one value, or if an
+/// aggregate has no window form.
 [[nodiscard]] std::shared_ptr<window_join_node> recognise_window_join(const plan_ptr& left, const plan_ptr& right,
                                                                       const std::vector<expr_ptr>& conditions,
                                                                       const std::vector<aggregate_call>& calls);
