@@ -1,7 +1,7 @@
 # espalier_bundle_libraries(<module> <target>...): copies shared libraries into espalier/_libs of the wheel, as
 # auditwheel does. Each copy gets a name of its own (libtbb-espalier.so.12 for libtbb.so.12), because the loader shares
 # libraries of one name: another package's libtbb.so.12 in the same process must not be replaced by ours, nor ours by it.
-# Without patchelf the names stay.
+# Without patchelf the names stay. Their licences come along where Debian has them.
 
 function(espalier_bundle_libraries module)
   find_program(ESPALIER_PATCHELF patchelf)
@@ -36,6 +36,11 @@ function(espalier_bundle_libraries module)
     if(ESPALIER_PATCHELF)
       execute_process(COMMAND "${ESPALIER_PATCHELF}" --set-soname "${name}" "${folder}/${name}"
                       COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endforeach()
+  foreach(package libtbb12 libhwy1)
+    if(EXISTS "/usr/share/doc/${package}/copyright")
+      file(COPY_FILE "/usr/share/doc/${package}/copyright" "${folder}/LICENSE.${package}")
     endif()
   endforeach()
   set_target_properties(${module} PROPERTIES INSTALL_RPATH "$ORIGIN/_libs" BUILD_WITH_INSTALL_RPATH ON)

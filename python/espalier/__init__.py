@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from . import _core
-from ._file import open
-from ._index import Index
+from ._index import Index, open
 from ._sorted_map import SortedMap
 from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, prepare
 

@@ -2,13 +2,12 @@
 
     magic "ESPINDEX", u32 length and u32 CRC-32 of the header, the header (JSON), then arrays at multiples of 64 bytes.
 
-open() maps the file. Row numbers stay mapped; the tree above the keys is built from the mapped arrays, in one pass over
+espalier.open() maps the file. Row numbers stay mapped; the tree above the keys is built from the mapped arrays, in one pass over
 sorted keys and values, because a tree in memory has pointers and aggregates that a file does not have.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import mmap
 import os
@@ -62,10 +61,9 @@ def save(index: Index, path: Any) -> None:
         raise
 
 
-def open(path: Any, verify: bool = True) -> Index:
-    """Map an index that Index.save() wrote. verify=False does not compare checksums of the arrays."""
+def load(path: Any, verify: bool) -> Index:
     name = os.fspath(path)
-    with io.open(name, "rb") as file:
+    with open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < 16:
             raise ValueError(f"{name} is not an index of espalier: it has {size} bytes.")
@@ -100,6 +98,3 @@ def open(path: Any, verify: bool = True) -> Index:
 
 def _checksum(data: np.ndarray) -> int:
     return zlib.crc32(data.view(np.uint8).data) if len(data) else 0
-
-
-

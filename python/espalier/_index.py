@@ -358,6 +358,13 @@ class Index:
         return rows, ok
 
 
+def open(path: Any, verify: bool = True) -> Index:
+    """Map an index that Index.save() wrote. verify=False does not compare the checksums of its arrays."""
+    from . import _file  # json, mmap, tempfile: 10 ms that an import need not take
+
+    return _file.load(path, verify)
+
+
 def _one(value: Any, dtype: Any) -> np.ndarray:
     """A default as an array of one value of this type, if the type can hold it."""
     if value is None:

@@ -69,7 +69,8 @@ struct arrow_type {
 [[noreturn]] void refuse(const char* what, std::string_view format) {
   throw nb::type_error((std::string(what) + " has the Arrow format '" + std::string(format) +
                         "': espalier takes integers, float32, float64, bool, dates, times, timestamps, durations, "
-                        "strings, binary and dictionaries of these.").c_str());
+                        "strings, binary and dictionaries of these.")
+                           .c_str());
 }
 
 time_unit unit_of(char c) {
@@ -140,7 +141,8 @@ arrow_type parse_format(const char* what, std::string_view format) {
     return {{logical_type::duration, scalar_kind::i64, unit_of(format[2])}, layout::fixed, {}};
   }
   if (format.size() >= 4 && format.starts_with("ts") && format[3] == ':') {
-    return {{logical_type::datetime, scalar_kind::i64, unit_of(format[2])}, layout::fixed, std::string(format.substr(4))};
+    return {
+        {logical_type::datetime, scalar_kind::i64, unit_of(format[2])}, layout::fixed, std::string(format.substr(4))};
   }
   refuse(what, format);
 }
@@ -233,8 +235,8 @@ class collector {
       if (is_valid) {
         at = static_cast<std::size_t>(load_bits<std::uint64_t>(index_kind, a.buffers[1], offset + i));
         if (at >= dictionary.size) {
-          throw nb::value_error((std::string(what_) + ": index " + std::to_string(i) +
-                                 " is outside of the dictionary.").c_str());
+          throw nb::value_error(
+              (std::string(what_) + ": index " + std::to_string(i) + " is outside of the dictionary.").c_str());
         }
         is_valid = dictionary.is_valid(at);
       }
@@ -356,8 +358,9 @@ column import_arrow_stream(nb::handle capsule, const char* what) {
   const auto check = [&](int code) {
     if (code == 0) return;
     const char* const message = stream->get_last_error(stream.get());
-    throw nb::value_error((std::string(what) + ": the Arrow stream failed: " +
-                           (message == nullptr ? "without a message" : message)).c_str());
+    throw nb::value_error(
+        (std::string(what) + ": the Arrow stream failed: " + (message == nullptr ? "without a message" : message))
+            .c_str());
   };
   owned<ArrowSchema> schema(new ArrowSchema{});
   check(stream->get_schema(stream.get(), schema.get()));

@@ -35,30 +35,36 @@ void bind_fixed_index(nb::module_& m) {
       .def_static("of_parts", &fixed_index::of_parts, "keys"_a, "values"_a.none(), "rows"_a.none(), "keep"_a.none())
       .def("__len__", &fixed_index::size)
       .def_prop_ro("dtype", [](const fixed_index& self) { return numpy_dtype(self.key_type()); })
-      .def_prop_ro("value_dtype",
-                   [](const fixed_index& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
+      .def_prop_ro(
+          "value_dtype",
+          [](const fixed_index& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
       .def_prop_ro("keep", [](const fixed_index& self) { return keep_name(self.kept()); })
-      .def("searchsorted", [](const fixed_index& self, nb::handle q, bool right) { return self.searchsorted(q, right); })
+      .def("searchsorted",
+           [](const fixed_index& self, nb::handle q, bool right) { return self.searchsorted(q, right); })
+      .def("seconds_per_call", &fixed_index::seconds_per_call)
       .def("get_indexer", &fixed_index::get_indexer)
       .def("find", &fixed_index::find, nb::arg(), nb::arg().none())
       .def("contains", &fixed_index::contains)
-      .def("asof",
-           [](const fixed_index& self, nb::handle q, std::string_view direction, nb::handle tolerance, bool exact) {
-             return self.asof(q, parse_asof(direction, tolerance, exact, self.key_type().kind));
-           },
-           nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def(
+          "asof",
+          [](const fixed_index& self, nb::handle q, std::string_view direction, nb::handle tolerance, bool exact) {
+            return self.asof(q, parse_asof(direction, tolerance, exact, self.key_type().kind));
+          },
+          nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def("neighbour", &fixed_index::neighbour)
       .def("count", [](const fixed_index& self, nb::handle lo, nb::handle hi,
                        std::string_view closed) { return self.count(lo, hi, parse_closed(closed)); })
-      .def("aggregate",
-           [](const fixed_index& self, std::string_view op, nb::handle lo, nb::handle hi, std::string_view closed,
-              nb::handle fallback) { return self.aggregate(parse_op(op), lo, hi, parse_closed(closed), fallback); },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
-      .def("range",
-           [](const fixed_index& self, nb::handle lo, nb::handle hi, std::string_view closed, nb::handle limit) {
-             return self.range(lo, hi, parse_closed(closed), limit);
-           },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "aggregate",
+          [](const fixed_index& self, std::string_view op, nb::handle lo, nb::handle hi, std::string_view closed,
+             nb::handle fallback) { return self.aggregate(parse_op(op), lo, hi, parse_closed(closed), fallback); },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "range",
+          [](const fixed_index& self, nb::handle lo, nb::handle hi, std::string_view closed, nb::handle limit) {
+            return self.range(lo, hi, parse_closed(closed), limit);
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
       .def("at", &fixed_index::at)
       .def("parts", &fixed_index::parts)
       .def("stats", &fixed_index::stats);

@@ -19,16 +19,17 @@ nb::object build_index(nb::handle keys, nb::handle values, nb::handle keep) {
 void bind_text_index(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<text_index>(m, "TextIndex")
-      .def_static("of_parts", &text_index::of_parts, "bytes"_a, "offsets"_a, "is_str"_a, "starts"_a.none(), "rows"_a.none(),
-                  "values"_a.none(), "keep"_a.none())
+      .def_static("of_parts", &text_index::of_parts, "bytes"_a, "offsets"_a, "is_str"_a, "starts"_a.none(),
+                  "rows"_a.none(), "values"_a.none(), "keep"_a.none())
       .def("__len__", &text_index::size)
       .def_prop_ro("dtype",
                    [](const text_index& self) {
                      const bool is_str = self.key_type().logical == logical_type::string;
                      return nb::borrow(reinterpret_cast<PyObject*>(is_str ? &PyUnicode_Type : &PyBytes_Type));
                    })
-      .def_prop_ro("value_dtype",
-                   [](const text_index& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
+      .def_prop_ro(
+          "value_dtype",
+          [](const text_index& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
       .def_prop_ro("keep", [](const text_index& self) { return keep_name(self.kept()); })
       .def("searchsorted", &text_index::searchsorted)
       .def("get_indexer", &text_index::get_indexer)

@@ -111,7 +111,8 @@ std::string name_of(const data_type& type) {
 }
 
 column_view column::view() const {
-  if (type.is_text()) throw nb::type_error("a column of numbers, bool, dates or times is needed, not one of str or bytes.");
+  if (type.is_text())
+    throw nb::type_error("a column of numbers, bool, dates or times is needed, not one of str or bytes.");
   return {type.kind, data, size, validity};
 }
 
@@ -156,7 +157,8 @@ column import_text_list(nb::handle list, const char* what) {
       const logical_type logical = is_string ? logical_type::string : logical_type::binary;
       if ((!is_string && !PyBytes_Check(item)) || (is_known && logical != result.type.logical)) {
         throw nb::type_error((std::string(what) + ": element " + std::to_string(i) + " is of type " +
-                              nb::inst_name(item).c_str() + ": all must be str, or all bytes.").c_str());
+                              nb::inst_name(item).c_str() + ": all must be str, or all bytes.")
+                                 .c_str());
       }
       result.type.logical = logical;
       is_known = true;
@@ -192,9 +194,10 @@ namespace {
 column import_simplified(nb::handle source, const char* what, origin from) {
   const nb::tuple simple = nb::cast<nb::tuple>(helper("simplify")(source, what));
   const nb::object array = simple[0], mask = simple[1];
-  column result = detail::is_numpy_array(array)          ? detail::import_numpy(array, what)
-                  : nb::hasattr(array, "__arrow_c_stream__") ? detail::import_arrow_stream(array.attr("__arrow_c_stream__")(), what)
-                                                             : detail::import_text_list(array, what);
+  column result = detail::is_numpy_array(array) ? detail::import_numpy(array, what)
+                  : nb::hasattr(array, "__arrow_c_stream__")
+                      ? detail::import_arrow_stream(array.attr("__arrow_c_stream__")(), what)
+                      : detail::import_text_list(array, what);
   result.from = from;
   if (!mask.is_none()) {
     const column nulls = detail::import_numpy(mask, what);
@@ -296,7 +299,7 @@ nb::dict describe(nb::handle source) {
   result["dtype"] = name_of(c.type);
   result["address"] = reinterpret_cast<std::uintptr_t>(c.data);
   result["offsets"] = reinterpret_cast<std::uintptr_t>(c.offsets32 != nullptr ? static_cast<const void*>(c.offsets32)
-                                                                                : static_cast<const void*>(c.offsets64));
+                                                                              : static_cast<const void*>(c.offsets64));
   result["size"] = c.size;
   result["nulls"] = c.nulls;
   result["shared"] = c.shared;
@@ -329,7 +332,8 @@ nb::dict describe(nb::handle source) {
 nb::tuple to_numpy(nb::handle source, const std::string& what) {
   auto c = std::make_shared<column>(import_column(source, what.c_str()));
   if (c->type.is_text()) {
-    throw nb::type_error((what + " is a column of " + name_of(c->type) + ": numbers, bool or times are needed.").c_str());
+    throw nb::type_error(
+        (what + " is a column of " + name_of(c->type) + ": numbers, bool or times are needed.").c_str());
   }
   nb::object mask = nb::none();
   if (c->nulls != 0) {

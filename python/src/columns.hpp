@@ -3,10 +3,10 @@
 //   column keys = import_column(object, "keys");     // with the GIL
 //   { nb::gil_scoped_release unlocked; use(keys.view()); }
 //
-// import_column() takes NumPy arrays, Python lists and scalars, the buffer protocol, DLPack on the CPU, pandas and polars
-// columns, and everything with __arrow_c_stream__ or __arrow_c_array__. Memory is shared, not copied, where the layout
-// allows it: contiguous, aligned, native byte order, one chunk. A column keeps what owns its memory; it must be destroyed
-// with the GIL held. Whoever writes to shared memory during a call gets an unspecified answer, but no crash.
+// import_column() takes NumPy arrays, Python lists and scalars, the buffer protocol, DLPack on the CPU, pandas and
+// polars columns, and everything with __arrow_c_stream__ or __arrow_c_array__. Memory is shared, not copied, where the
+// layout allows it: contiguous, aligned, native byte order, one chunk. A column keeps what owns its memory; it must be
+// destroyed with the GIL held. Whoever writes to shared memory during a call gets an unspecified answer, but no crash.
 //
 // Not copied: NumPy numbers, bool, datetime64, timedelta64; Arrow numbers, dates, times, durations, strings and binary
 // with 32-bit or 64-bit offsets. Copied: strided arrays, several chunks, Arrow's bool (bits), string views and
@@ -39,8 +39,20 @@ enum class logical_type : std::uint8_t { number, boolean, datetime, duration, st
 
 /// NumPy's units of datetime64 and timedelta64, with its numbers (NPY_DATETIMEUNIT).
 enum class time_unit : std::uint8_t {
-  year = 0, month = 1, week = 2, day = 4, hour = 5, minute = 6, second = 7, milli = 8, micro = 9, nano = 10, pico = 11,
-  femto = 12, atto = 13, generic = 14,  ///< generic: NumPy's timedelta64 without a unit
+  year = 0,
+  month = 1,
+  week = 2,
+  day = 4,
+  hour = 5,
+  minute = 6,
+  second = 7,
+  milli = 8,
+  micro = 9,
+  nano = 10,
+  pico = 11,
+  femto = 12,
+  atto = 13,
+  generic = 14,  ///< generic: NumPy's timedelta64 without a unit
 };
 
 struct data_type {
@@ -66,15 +78,15 @@ enum class origin : std::uint8_t { scalar, list, numpy, pandas, polars, arrow, o
 class column {
  public:
   data_type type;
-  const void* data = nullptr;             ///< values, or the bytes of strings
+  const void* data = nullptr;               ///< values, or the bytes of strings
   const std::int32_t* offsets32 = nullptr;  ///< of strings: size + 1 offsets, in one of both arrays
   const std::int64_t* offsets64 = nullptr;
   std::size_t size = 0;
-  bitmap_view validity = {};     ///< no bits if there are no NULLs
+  bitmap_view validity = {};  ///< no bits if there are no NULLs
   std::size_t nulls = 0;
   origin from = origin::other;
-  std::string timezone = {};     ///< of Arrow's timestamps
-  bool shared = false;           ///< whether the values are the caller's memory
+  std::string timezone = {};  ///< of Arrow's timestamps
+  bool shared = false;        ///< whether the values are the caller's memory
 
   column() = default;
   column(column&&) noexcept = default;
@@ -105,8 +117,8 @@ class column {
   std::vector<std::shared_ptr<const void>> owners_;
 };
 
-/// Reads an argument. `what` names it in errors: "keys". Throws TypeError that names the type, and ValueError for a wrong
-/// shape. Requires the GIL.
+/// Reads an argument. `what` names it in errors: "keys". Throws TypeError that names the type, and ValueError for a
+/// wrong shape. Requires the GIL.
 [[nodiscard]] column import_column(nb::handle source, const char* what);
 
 /// A new one-dimensional NumPy array. `data` is uninitialised.

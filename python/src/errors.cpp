@@ -1,4 +1,5 @@
-// errors.cpp - Python exceptions of the library's errors: MemoryError, OverflowError, ValueError, RuntimeError (device).
+// errors.cpp - Python exceptions of the library's errors: MemoryError, OverflowError, ValueError, RuntimeError
+// (device).
 #include <nanobind/nanobind.h>
 
 #include <exception>
@@ -36,7 +37,8 @@ void register_errors(nb::module_&) {
 void require_same_length(const char* what, std::size_t n, const char* other, std::size_t m) {
   if (n == m) return;
   throw nb::value_error((std::string(what) + " has " + std::to_string(n) + " elements, and " + other + " has " +
-                         std::to_string(m) + ": both must have the same length.").c_str());
+                         std::to_string(m) + ": both must have the same length.")
+                            .c_str());
 }
 
 }  // namespace espalier::python

@@ -67,6 +67,8 @@ class fixed_index {
 
   // Each returns None for arguments that query_batch does not read.
   [[nodiscard]] nb::object searchsorted(nb::handle queries, bool right) const;
+  /// Mean time of the C++ call below searchsorted(), for python/bench.
+  [[nodiscard]] double seconds_per_call(nb::handle queries, std::size_t times) const;
   [[nodiscard]] nb::object get_indexer(nb::handle queries) const;
   /// `fallback` is an array of one value, or None: then a missing key is a KeyError.
   [[nodiscard]] nb::object find(nb::handle queries, nb::handle fallback) const;
@@ -109,13 +111,16 @@ struct aggregate_answer {
   new_array values;
 };
 template <class Tree>
-[[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from,
-                                                aggregates kept, espalier::detail::aggregate_op op, const void* lo,
-                                                const void* hi, std::size_t n, interval ends, nb::handle fallback);
+[[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept,
+                                                espalier::detail::aggregate_op op, const void* lo, const void* hi,
+                                                std::size_t n, interval ends, nb::handle fallback);
 
 /// Values of an index: numbers, bool or times without NULL. `type` has kind opaque if there are none.
 [[nodiscard]] column import_values(nb::handle values);
 [[nodiscard]] row_map import_rows(nb::handle rows, std::size_t n);
+/// Arrow's date32 in the type that NumPy has for it.
+[[nodiscard]] column as_numpy_type(column c);
+/// Throws ValueError with the first row that is NULL or NaT.
 void refuse_missing(const column& c, const char* what);
 [[nodiscard]] const char* keep_name(aggregates keep);
 [[nodiscard]] espalier::detail::aggregate_op parse_op(std::string_view op);

@@ -5,7 +5,7 @@
 #include "espalier/core/version.hpp"
 
 namespace espalier::python {
-void bind_joins(nb::module_& m);  // joins.cpp
+void bind_joins(nb::module_& m);    // joins.cpp
 void bind_columns(nb::module_& m);  // columns.cpp
 void bind_fixed_index(nb::module_& m);
 void bind_text_index(nb::module_& m);

@@ -1,5 +1,5 @@
-// numpy_array.cpp - NumPy arrays by its C API, which costs tens of nanoseconds a call where the buffer protocol and DLPack
-// cost a microsecond and neither has datetime64. The headers are of NumPy 2 and run with 1.23 and later.
+// numpy_array.cpp - NumPy arrays by its C API, which costs tens of nanoseconds a call where the buffer protocol and
+// DLPack cost a microsecond and neither has datetime64. The headers are of NumPy 2 and run with 1.23 and later.
 #include "columns.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
@@ -103,7 +103,8 @@ data_type type_of(PyArray_Descr* descr) {
 [[noreturn]] void refuse(PyArray_Descr* descr, const char* what) {
   const std::string name = name_of_descr(descr);
   std::string hint = "espalier takes integers, float32, float64, bool, datetime64, timedelta64, str and bytes.";
-  if (descr->kind == 'O') hint = "arrays of objects other than str or bytes have no order: convert it, such as with astype.";
+  if (descr->kind == 'O')
+    hint = "arrays of objects other than str or bytes have no order: convert it, such as with astype.";
   if (descr->kind == 'f') hint = "convert it to float32 or float64.";
   throw nb::type_error((std::string(what) + " has dtype " + name + ": " + hint).c_str());
 }
@@ -140,8 +141,9 @@ column import_fixed_text(PyArrayObject* array, const char* what) {
           bytes.push_back(static_cast<char>(0x80 | (c & 0x3f)));
         } else if (c < 0x10000) {
           if (c >= 0xd800 && c < 0xe000) {
-            throw nb::value_error((std::string(what) + ": element " + std::to_string(i) +
-                                   " has a surrogate, which UTF-8 cannot encode.").c_str());
+            throw nb::value_error(
+                (std::string(what) + ": element " + std::to_string(i) + " has a surrogate, which UTF-8 cannot encode.")
+                    .c_str());
           }
           bytes.push_back(static_cast<char>(0xe0 | c >> 12));
           bytes.push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
@@ -210,12 +212,14 @@ column import_numpy(nb::handle source, const char* what) {
   PyArray_Descr* const descr = PyArray_DESCR(array);
   const int dimensions = PyArray_NDIM(array);
   if (dimensions != 1) {
-    throw nb::value_error((std::string(what) + " has " + std::to_string(dimensions) +
-                           " dimensions: a one-dimensional array is needed.").c_str());
+    throw nb::value_error(
+        (std::string(what) + " has " + std::to_string(dimensions) + " dimensions: a one-dimensional array is needed.")
+            .c_str());
   }
   if (descr->byteorder == '>') {
     throw nb::type_error((std::string(what) + " has the big-endian dtype " + name_of_descr(descr) +
-                          ": convert it with astype(a.dtype.newbyteorder('='))").c_str());
+                          ": convert it with astype(a.dtype.newbyteorder('='))")
+                             .c_str());
   }
   if (descr->kind == 'U' || descr->kind == 'S') return import_fixed_text(array, what);
   if (descr->kind == 'T') {  // NumPy 2's strings of any length
@@ -233,9 +237,11 @@ column import_numpy(nb::handle source, const char* what) {
   column result;
   result.type = type_of(descr);
   if (result.type.kind == scalar_kind::opaque) refuse(descr, what);
-  if (result.type.is_time() && result.type.unit == time_unit::generic && result.type.logical == logical_type::datetime) {
+  if (result.type.is_time() && result.type.unit == time_unit::generic &&
+      result.type.logical == logical_type::datetime) {
     throw nb::type_error((std::string(what) + " has dtype datetime64 without a unit: give it one, such as "
-                          "datetime64[ns].").c_str());
+                                              "datetime64[ns].")
+                             .c_str());
   }
   result.size = static_cast<std::size_t>(PyArray_DIM(array, 0));
   result.from = origin::numpy;
@@ -262,9 +268,8 @@ nb::object numpy_dtype(const data_type& type) { return nb::steal(reinterpret_cas
 new_array make_array(const data_type& type, std::size_t n) {
   npy_intp length = static_cast<npy_intp>(n);
   PyObject* const array =
-      type.is_time()
-          ? PyArray_SimpleNewFromDescr(1, &length, descr_of(type))  // takes the reference to the descriptor
-          : PyArray_SimpleNew(1, &length, type_number(type));
+      type.is_time() ? PyArray_SimpleNewFromDescr(1, &length, descr_of(type))  // takes the reference to the descriptor
+                     : PyArray_SimpleNew(1, &length, type_number(type));
   if (array == nullptr) throw nb::python_error();
   return {nb::steal(array), PyArray_DATA(reinterpret_cast<PyArrayObject*>(array))};
 }
@@ -281,7 +286,8 @@ nb::object wrap_array(const data_type& type, const void* data, std::size_t n, st
   auto held = std::make_unique<std::shared_ptr<const void>>(std::move(owner));
   nb::capsule base(held.get(), [](void* p) noexcept { delete static_cast<std::shared_ptr<const void>*>(p); });
   held.release();
-  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), base.release().ptr()) < 0) throw nb::python_error();
+  if (PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array), base.release().ptr()) < 0)
+    throw nb::python_error();
   return result;
 }
 

@@ -41,7 +41,8 @@ nb::object array_of(const data_type& type, raw_buffer&& buffer, std::size_t n) {
 
 sorted_map::sorted_map(nb::handle keys, nb::handle values) {
   const column k = import_column(keys, "keys");
-  if (k.type.is_text()) throw nb::type_error("SortedMap has keys of fixed width: numbers, bool, datetime64 or timedelta64.");
+  if (k.type.is_text())
+    throw nb::type_error("SortedMap has keys of fixed width: numbers, bool, datetime64 or timedelta64.");
   refuse_missing(k, "keys");
   const column v = import_values(values);
   key_ = k.type;
@@ -139,7 +140,8 @@ nb::object sorted_map::count(nb::handle lo, nb::handle hi, interval ends) const 
   return answer(int64_type, counts, low.is_scalar());
 }
 
-nb::object sorted_map::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends, nb::handle fallback) const {
+nb::object sorted_map::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends,
+                                 nb::handle fallback) const {
   query_batch low, high;
   if (!read_ends(lo, hi, key_, low, high)) return nb::none();
   const aggregate_answer a = aggregate_ranges(*tree_, has_values_ ? value_ : key_, aggregates::all, op, low.data(),
@@ -195,16 +197,20 @@ void bind_sorted_map(nb::module_& m) {
       .def(nb::init<nb::handle, nb::handle>(), "keys"_a, "values"_a.none())
       .def("__len__", &sorted_map::size)
       .def_prop_ro("dtype", [](const sorted_map& self) { return numpy_dtype(self.key_type()); })
-      .def_prop_ro("value_dtype",
-                   [](const sorted_map& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
+      .def_prop_ro(
+          "value_dtype",
+          [](const sorted_map& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
       .def_prop_ro("version", &sorted_map::version)
-      .def("insert", [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::insert, k, v); },
-           nb::arg(), nb::arg().none())
-      .def("assign",
-           [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::insert_or_assign, k, v); },
-           nb::arg(), nb::arg().none())
-      .def("replace", [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::update, k, v); },
-           nb::arg(), nb::arg().none())
+      .def(
+          "insert", [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::insert, k, v); },
+          nb::arg(), nb::arg().none())
+      .def(
+          "assign",
+          [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::insert_or_assign, k, v); },
+          nb::arg(), nb::arg().none())
+      .def(
+          "replace", [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::update, k, v); },
+          nb::arg(), nb::arg().none())
       .def("erase", [](sorted_map& self, nb::handle k) { return self.write(write_op::erase, k, nb::none()); })
       .def("clear", &sorted_map::clear)
       .def("find", &sorted_map::find, nb::arg(), nb::arg().none())
@@ -214,15 +220,17 @@ void bind_sorted_map(nb::module_& m) {
       .def("predecessor", seeking(seek_kind::predecessor))
       .def("count", [](const sorted_map& self, nb::handle lo, nb::handle hi,
                        std::string_view closed) { return self.count(lo, hi, parse_closed(closed)); })
-      .def("aggregate",
-           [](const sorted_map& self, std::string_view op, nb::handle lo, nb::handle hi, std::string_view closed,
-              nb::handle fallback) { return self.aggregate(parse_op(op), lo, hi, parse_closed(closed), fallback); },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
-      .def("range",
-           [](const sorted_map& self, nb::handle lo, nb::handle hi, std::string_view closed, nb::handle limit) {
-             return self.range(lo, hi, parse_closed(closed), limit);
-           },
-           nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "aggregate",
+          [](const sorted_map& self, std::string_view op, nb::handle lo, nb::handle hi, std::string_view closed,
+             nb::handle fallback) { return self.aggregate(parse_op(op), lo, hi, parse_closed(closed), fallback); },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "range",
+          [](const sorted_map& self, nb::handle lo, nb::handle hi, std::string_view closed, nb::handle limit) {
+            return self.range(lo, hi, parse_closed(closed), limit);
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
       .def("parts", &sorted_map::parts)
       .def("stats", &sorted_map::stats);
 }

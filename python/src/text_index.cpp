@@ -31,12 +31,14 @@ byte_string_batch batch_of(const char* bytes, const std::uint64_t* offsets, std:
 /// Strings of an argument in the tree's format. `times`: a scalar is repeated as often.
 class text_index::batch {
  public:
-  batch(nb::handle source, const data_type& keys, const char* what, std::size_t times = 1) : from_(import_column(source, what)) {
+  batch(nb::handle source, const data_type& keys, const char* what, std::size_t times = 1)
+      : from_(import_column(source, what)) {
     const bool is_empty_list = from_.from == origin::list && from_.size == 0;
     if (is_empty_list) from_ = detail::import_text_list(nb::list(), what);
     if (!is_empty_list && from_.nulls < from_.size && from_.type.logical != keys.logical) {
-      throw nb::type_error((std::string(what) + " has the type " + name_of(from_.type) + ", and the keys are " +
-                            name_of(keys) + ".").c_str());
+      throw nb::type_error(
+          (std::string(what) + " has the type " + name_of(from_.type) + ", and the keys are " + name_of(keys) + ".")
+              .c_str());
     }
     if (!from_.type.is_text()) from_ = all_null(from_.size, from_.from);
     const std::size_t n = from_.size;
@@ -70,7 +72,7 @@ class text_index::batch {
     return is_scalar() ? scalar_at(type, values.data, 0) : wrap(values.array);
   }
   [[nodiscard]] nb::object wrap(const nb::object& values) const {
-    const char* const kind = is_scalar()                     ? "scalar"
+    const char* const kind = is_scalar()                    ? "scalar"
                              : from_.from == origin::polars ? "polars"
                              : from_.from == origin::arrow  ? "arrow"
                                                             : "numpy";
@@ -101,7 +103,8 @@ class text_index::batch {
   static constexpr std::uint64_t zero = 0;
 };
 
-// ---- build -----------------------------------------------------------------------------------------------------------
+// ---- build
+// -----------------------------------------------------------------------------------------------------------
 
 text_index::text_index(column source, nb::handle values, aggregates keep) : keep_(keep) {
   refuse_missing(source, "keys");
@@ -204,7 +207,8 @@ std::unique_ptr<text_index> text_index::of_parts(nb::handle bytes, nb::handle of
   return result;
 }
 
-// ---- points ------------------------------------------------------------------------------------------------------------
+// ---- points
+// ------------------------------------------------------------------------------------------------------------
 
 std::vector<std::uint64_t> text_index::ranks(const batch& queries, bool right) const {
   std::vector<std::uint64_t> result(queries.size());
@@ -280,8 +284,9 @@ nb::object text_index::contains(nb::handle queries) const {
 nb::object text_index::asof(nb::handle queries, std::string_view direction, nb::handle tolerance, bool exact) const {
   if (!tolerance.is_none()) throw nb::type_error("tolerance: str and bytes have no distance.");
   if (direction != "backward" && direction != "forward") {
-    throw nb::value_error(("direction is '" + std::string(direction) +
-                           "'; with keys of str or bytes use 'backward' or 'forward'.").c_str());
+    throw nb::value_error(
+        ("direction is '" + std::string(direction) + "'; with keys of str or bytes use 'backward' or 'forward'.")
+            .c_str());
   }
   const bool is_back = direction == "backward";
   const batch q(queries, key_, "queries");
@@ -327,7 +332,8 @@ nb::object text_index::neighbour(nb::handle queries, bool successor) const {
   return nb::make_tuple(q.wrap(keys), q.wrap(int64_type, rows), q.wrap(bool_type, found));
 }
 
-// ---- ranges --------------------------------------------------------------------------------------------------------------
+// ---- ranges
+// --------------------------------------------------------------------------------------------------------------
 
 void text_index::ends(nb::handle lo, nb::handle hi, interval closed, std::vector<std::uint64_t>& first,
                       std::vector<std::uint64_t>& last, std::optional<batch>& low, std::optional<batch>& high) const {
@@ -362,13 +368,14 @@ nb::object text_index::count(nb::handle lo, nb::handle hi, std::string_view clos
 
 nb::object text_index::aggregate(std::string_view op, nb::handle lo, nb::handle hi, std::string_view closed,
                                  nb::handle fallback) const {
-  if (values_ == nullptr) throw nb::value_error("str and bytes have no sum, minimum or mean: build the index with values.");
+  if (values_ == nullptr)
+    throw nb::value_error("str and bytes have no sum, minimum or mean: build the index with values.");
   std::vector<std::uint64_t> first, last;
   std::optional<batch> low, high;
   ends(lo, hi, parse_closed(closed), first, last, low, high);
   const std::vector<std::uint32_t> begin(first.begin(), first.end()), end(last.begin(), last.end());
-  const aggregate_answer a = aggregate_ranges(*values_, value_, keep_, parse_op(op), begin.data(), end.data(), begin.size(),
-                                              interval::right_open, fallback);
+  const aggregate_answer a = aggregate_ranges(*values_, value_, keep_, parse_op(op), begin.data(), end.data(),
+                                              begin.size(), interval::right_open, fallback);
   return (low->is_scalar() ? *high : *low).wrap(a.type, a.values);
 }
 
@@ -384,7 +391,8 @@ nb::tuple text_index::rows_of(const std::vector<std::uint64_t>& first, const std
   {
     const unlocked parallel;
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::uint64_t k = at[i], rank = first[i]; k < at[i + 1]; ++k, ++rank) rows.as<std::int64_t>()[k] = rows_[rank];
+      for (std::uint64_t k = at[i], rank = first[i]; k < at[i + 1]; ++k, ++rank)
+        rows.as<std::int64_t>()[k] = rows_[rank];
     }
   }
   return nb::make_tuple(offsets.array, rows.array);
@@ -418,7 +426,8 @@ nb::object text_index::prefix(nb::handle prefixes, nb::handle limit) const {
   return nb::make_tuple(q.wrap(nb::object(found[0])), q.wrap(nb::object(found[1])));
 }
 
-// ---- parts -----------------------------------------------------------------------------------------------------------------
+// ---- parts
+// -----------------------------------------------------------------------------------------------------------------
 
 const text_index::distinct_keys& text_index::keys() const {
   const unlocked parallel;  // also while another thread makes them
@@ -441,12 +450,15 @@ nb::tuple text_index::at(nb::handle ranks) const {
   for (std::size_t i = 0; i < asked.size; ++i) {
     const std::uint64_t rank = static_cast<const std::uint64_t*>(asked.data)[i];
     if (rank >= size_) {
-      throw nb::index_error(("rank " + std::to_string(rank) + " is out of range: the index has " + std::to_string(size_) +
-                             " elements.").c_str());
+      throw nb::index_error(
+          ("rank " + std::to_string(rank) + " is out of range: the index has " + std::to_string(size_) + " elements.")
+              .c_str());
     }
     std::uint64_t number = rank;
     if (starts_ != nullptr) {
-      number = static_cast<std::uint64_t>(std::upper_bound(starts_.get(), starts_.get() + distinct_, rank) - starts_.get()) - 1;
+      number =
+          static_cast<std::uint64_t>(std::upper_bound(starts_.get(), starts_.get() + distinct_, rank) - starts_.get()) -
+          1;
     }
     texts.append(make_text(key_, all.offsets.data() + number, all.bytes.data(), 1)[0]);
     rows.as<std::int64_t>()[i] = rows_[rank];
@@ -456,7 +468,8 @@ nb::tuple text_index::at(nb::handle ranks) const {
 
 nb::tuple text_index::parts() const {
   const distinct_keys& all = keys();
-  const new_array bytes = make_array(scalar_kind::u8, all.bytes.size()), offsets = make_array(scalar_kind::u64, distinct_ + 1);
+  const new_array bytes = make_array(scalar_kind::u8, all.bytes.size()),
+                  offsets = make_array(scalar_kind::u64, distinct_ + 1);
   std::copy(all.bytes.begin(), all.bytes.end(), bytes.as<char>());
   std::copy(all.offsets.begin(), all.offsets.end(), offsets.as<std::uint64_t>());
   nb::object starts = nb::none(), rows = nb::none(), values = nb::none();

@@ -1,9 +1,9 @@
 // text_index.hpp - an index over str or bytes: a radix tree from each distinct key to its number in key order, and the
 // elements of each number.
 //
-// Equal keys are one key of the tree. Its number d stands for the ranks [starts[d], starts[d + 1]), or for rank d if all
-// keys are distinct. Rows are as in fixed_index.hpp. Values, if any, are in a static tree from rank to value, which has
-// the aggregates.
+// Equal keys are one key of the tree. Its number d stands for the ranks [starts[d], starts[d + 1]), or for rank d if
+// all keys are distinct. Rows are as in fixed_index.hpp. Values, if any, are in a static tree from rank to value, which
+// has the aggregates.
 //
 // str is ordered by code point, which is the order of its UTF-8, and bytes are ordered as unsigned numbers.
 #pragma once
@@ -66,7 +66,9 @@ class text_index {
             std::vector<std::uint64_t>& last, std::optional<batch>& low, std::optional<batch>& high) const;
   [[nodiscard]] nb::tuple rows_of(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last,
                                   nb::handle limit) const;
-  [[nodiscard]] std::uint64_t start(std::uint64_t number) const { return starts_ == nullptr ? number : starts_[number]; }
+  [[nodiscard]] std::uint64_t start(std::uint64_t number) const {
+    return starts_ == nullptr ? number : starts_[number];
+  }
   [[nodiscard]] const distinct_keys& keys() const;
 
   data_type key_, value_;
