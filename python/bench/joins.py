@@ -134,7 +134,7 @@ def run(case: str, n: int, m: int, grouped: bool, in_order: bool) -> None:
     condition = "l.sym = r.sym AND l.ts >= r.ts" if grouped else "l.ts >= r.ts"
     matched = connection.execute(
         f"SELECT sum(r.ts % 1000003)::DOUBLE FROM l ASOF LEFT JOIN r ON {condition}"
-    ).fetchone()[0]
+    ).fetchall()[0][0]
     ours = es.join_asof(pl_left, pl_right.with_columns(time=pl.col("ts")), on="ts", by=by)
     assert float((ours["time"] % 1000003).sum()) == matched
     statement = f"SELECT l.ts, r.bid, r.size FROM l ASOF LEFT JOIN r ON {condition}"

@@ -66,6 +66,11 @@ TEST(GatherErrors, SayWhatToDo) {
   std::vector<std::uint8_t> bits(2);
   EXPECT_THROW(gather_column(column, rows, std::span(out)), error);
   EXPECT_THROW(gather_column(column, rows, std::span(few)), error);
+  std::vector<row_number> many(200);
+  std::vector<int> many_out(200);
+  EXPECT_EQ(gather_column(column, many, std::span(many_out)), 0u);
+  many[50] = 3;
+  EXPECT_THROW(gather_column(column, many, std::span(many_out)), error);
   EXPECT_THROW(gather_column(column, std::vector<row_number>{0, 1}, std::span(out), bits), error);
   struct odd {
     char bytes[3];
