@@ -2,6 +2,7 @@
 // code.
 //
 // Exit codes: 0 success; 1 a failure or a wrong result; 2 invalid arguments.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -52,6 +53,7 @@ std::string subcommand_names(CLI::App& app) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` fails with a sentence instead of ending the process
   CLI::App app("Ordered indexes at memory speed, on CPU and GPU.", "espalier");
   app.require_subcommand(1);
   app.footer(

@@ -39,7 +39,7 @@ class prepared_state {
   prepared_state& operator=(const prepared_state&) = delete;
   ~prepared_state() {
     try {
-      with_deep_stack(text.size(), [this] { statements.clear(); });
+      with_deep_stack(nesting_bytes(text), [this] { statements.clear(); });
     } catch (const error&) {
       // If no thread can be started, the vector's destructor frees it here.
     }
@@ -117,7 +117,7 @@ auto with_text(std::string_view text, const Body& body, const error_code& otherw
 
 void on_deep_stack(std::string_view text, const std::function<void()>& body) {
   try {
-    with_deep_stack(text.size(), body);
+    with_deep_stack(nesting_bytes(text), body);
   } catch (const sql_error&) {
     throw;
   } catch (const engine_error& e) {

@@ -10,6 +10,7 @@
 
 namespace espalier::engine {
 
+/// `statement_bytes` is the length of the statement without texts in quotes and comments (`nesting_bytes`).
 /// Calls `body` on this thread if the statement is short and enough stack is left, otherwise on a thread with a large
 /// stack that ends before this call returns. Exceptions of `body` are rethrown. Throws `engine_error` if no thread can
 /// be started.

@@ -2,6 +2,10 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
 
 #include "engine/table/read.hpp"
 #include "engine_cli/query_fixture.hpp"
@@ -166,6 +170,44 @@ TEST_F(query_cli, years_of_five_digits_are_written_to_csv) {
                         file("far.csv") + "'; SELECT count(*) AS n, min(far) = max(far) AS same FROM t");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(r.out.find(" 2 | true\n"), std::string::npos) << r.out;
+}
+
+// "--db $UNSET" made a database in memory, and its tables were lost.
+TEST_F(query_cli, empty_arguments_are_refused) {
+  expect_refused("sql --db '' -c 'CREATE TABLE t (a integer)'", "the name of a folder");
+  expect_refused("sql --out '' -c 'SELECT 1'", "the name of a file");
+  expect_refused("sql -c ''", "a statement");
+  expect_refused("sql ''", "the name of a script");
+  expect_refused("import " + file("fruit.csv") + " --db '' --table t", "the name of a folder");
+}
+
+TEST_F(query_cli, a_byte_order_mark_is_no_part_of_a_script) {
+  std::ofstream(file("bom.sql"), std::ios::binary) << "\xEF\xBB\xBFSELECT 1 AS one;\nSELEC";
+  for (const std::string& source : {file("bom.sql"), "< " + file("bom.sql")}) {
+    const outcome r = run("sql --device cpu --format csv " + source);
+    EXPECT_EQ(r.out, "\"one\"\n1\n");
+    EXPECT_NE(r.err.find("(line 2, column 1)"), std::string::npos) << r.err;
+  }
+}
+
+TEST_F(query_cli, full_disks_are_named) {
+  const outcome copied = sql("COPY (SELECT 1 AS one) TO '/dev/full' (FORMAT csv)");
+  EXPECT_EQ(copied.code, 1);
+  EXPECT_EQ(copied.err, "espalier: '/dev/full' cannot be written: No space left on device.\n");
+}
+
+// A file beyond the limit of the shell killed the process by SIGXFSZ.
+TEST_F(query_cli, files_beyond_the_limit_of_the_shell_are_an_error) {
+  ASSERT_EQ(sql("CREATE TABLE t (a integer); INSERT INTO t VALUES (1)", db()).code, 0);
+  std::ofstream(file("limited.sh")) << "ulimit -f 100; exec \"$@\"\n";
+  std::ofstream(file("large.sql")) << "INSERT INTO t SELECT * FROM generate_series(1, 500000);";
+  const auto command = "bash " + file("limited.sh") + " " + cli_path().string() + " sql --device cpu" + db() + " " +
+                       file("large.sql") + " 2> " + file("errors");
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_NE(contents(file("errors")).find("File too large"), std::string::npos) << contents(file("errors"));
+  EXPECT_EQ(sql("SELECT count(*) AS n FROM t", db() + " --format csv").out, "\"n\"\n1\n");
 }
 
 }  // namespace

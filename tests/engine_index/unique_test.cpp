@@ -30,6 +30,17 @@ TEST(Unique, ViolationsNameIndexAndKey) {
   }
 }
 
+TEST(Unique, LongKeysAreCutInMessages) {
+  model_table t({{type_id::varchar}, {type_id::int64}});
+  std::string key = "k";
+  for (int i = 0; i < 50'000; ++i) key += "\xC3\xA4";  // characters of two bytes
+  t.append({{text(key), integer(0)}});
+  const auto index = index_over(t, {0}, index_kind::radix, true);
+  const auto sentence = refusal(*index, t, {{text(key), integer(1)}}, {});
+  EXPECT_LT(sentence.size(), 300U);
+  EXPECT_NE(sentence.find("\xC3\xA4...) is there already."), std::string::npos) << sentence;
+}
+
 TEST(Unique, ATableWithDuplicatesIsRefused) {
   for (const index_kind kind : all_kinds) {
     model_table t({{type_id::int32}, {type_id::int64}});

@@ -217,8 +217,7 @@ class Generator:
         inner = [(alias, COLUMNS[table])]
         column, outer = self.pick(self.keys(inner)), self.pick(self.columns(scope, {"int"}))
         correlated = self.chance(0.4)
-        # NOT IN of a correlated subquery is refused.
-        word = self.pick(["IN", "IN" if correlated else "NOT IN"])
+        word = self.pick(["IN", "NOT IN"])
         also = f" AND {self.pick(self.keys(inner))} = {self.pick(self.columns(scope, {'int'}))}" if correlated else ""
         return f"{outer} {word} (SELECT {column} FROM {table} {alias} WHERE {self.condition(inner, 1)}{also})"
 
@@ -321,8 +320,8 @@ class Generator:
         return f"SELECT {', '.join(keys)}, {first} FROM {source}{self.where(scope)} ORDER BY {order}{limit}"
 
     def union(self):
-        """Branches of an integer and a text or a second integer; the names are the first branch's."""
-        word = self.pick(["UNION", "UNION ALL"])
+        """Branches of an integer and a text or a second integer, with one set operation; the names are the first branch's."""
+        word = self.pick(["UNION", "UNION ALL", "EXCEPT", "EXCEPT ALL", "INTERSECT", "INTERSECT ALL"])
         texts = self.chance(0.5)
         branches = []
         for number in range(self.rng.randint(2, 4)):

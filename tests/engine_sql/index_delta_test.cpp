@@ -34,15 +34,21 @@ class counting_layer final : public file_layer {
     for (const auto& [name, written] : written_) total += name.starts_with(beginning) ? written : 0;
     return total;
   }
+  [[nodiscard]] int commits() const {
+    const auto found = renamed_.find("catalog.json.part");
+    return found == renamed_.end() ? 0 : found->second;
+  }
 
  protected:
   std::size_t before(file_operation operation, const std::filesystem::path& path, std::size_t bytes) override {
     if (operation == file_operation::write) written_[path.filename().string()] += bytes;
+    if (operation == file_operation::rename) ++renamed_[path.filename().string()];
     return bytes;
   }
 
  private:
   std::map<std::string, std::size_t> written_;
+  std::map<std::string, int> renamed_;
 };
 
 const std::vector<std::string> questions_of_deltas = {
@@ -155,6 +161,53 @@ TEST_F(IndexDeltas, OneChangedRowWritesNoIndex) {
     expect_agreement(sql);
   }
   EXPECT_EQ(index_files(), files);
+  EXPECT_TRUE(verify(folder_).problems.empty());
+}
+
+// The catalog has all tables, so a commit for each of 1,000 tables would write it 1,000 times.
+TEST_F(IndexDeltas, IndexesOfManyTablesAreSavedByOneCommit) {
+  std::string script = "BEGIN;";
+  constexpr int tables = 40;
+  for (int i = 0; i < tables; ++i) {
+    script += fmt::format("CREATE TABLE t{0} (id integer PRIMARY KEY, a integer); INSERT INTO t{0} VALUES ({0}, 7);", i);
+  }
+  counting_layer layer;
+  session open(options(), layer);
+  for (const auto& statement : parse(script + "COMMIT")) open.run(statement, {}, {});
+  const int before = layer.commits();
+  ASSERT_GT(before, 0);
+  open.save_indexes();
+  EXPECT_EQ(layer.commits(), before + 1);
+  EXPECT_EQ(index_files().size(), std::size_t{tables});
+  open.save_indexes();
+  EXPECT_EQ(layer.commits(), before + 1) << "nothing has changed";
+  EXPECT_TRUE(verify(folder_).problems.empty());
+}
+
+// If there is no room for all files at once, those that fit are written.
+TEST_F(IndexDeltas, WhatCanBeSavedIsSavedAfterAFailure) {
+  run("CREATE TABLE t1 (id integer PRIMARY KEY); CREATE TABLE t2 (id integer PRIMARY KEY); CREATE TABLE t3 (id integer)");
+  class second_index_file_fails final : public file_layer {
+   public:
+    bool armed = false;
+    int created = 0;
+
+   protected:
+    std::size_t before(file_operation operation, const std::filesystem::path& path, std::size_t bytes) override {
+      if (!armed || operation != file_operation::create) return bytes;
+      if (path.filename().string().starts_with("index-") && ++created == 2) throw error("The disk is full on purpose.");
+      return bytes;
+    }
+  } layer;
+  session open(options(), layer);
+  for (const auto& statement : parse("INSERT INTO t1 SELECT * FROM generate_series(1, 2000);"
+                                     "INSERT INTO t2 SELECT * FROM generate_series(1, 2000)")) {
+    open.run(statement, {}, {});
+  }
+  layer.armed = true;
+  open.save_indexes();
+  EXPECT_GT(layer.created, 2) << "the files are tried one by one";
+  EXPECT_EQ(index_files().size(), 2U);
   EXPECT_TRUE(verify(folder_).problems.empty());
 }
 

@@ -12,6 +12,7 @@
 #include "engine/sql/parse.hpp"
 #include "espalier/engine/database.hpp"
 #include "espalier/engine/sql_error.hpp"
+#include "support/less_work.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -232,6 +233,27 @@ TEST(EngineLimits, CommonTableReadTwice) {
   EXPECT_EQ(outcome("WITH c AS (SELECT DISTINCT x, x AS y FROM (VALUES (1), (1)) t(x)) "
                     "SELECT count(*) FROM (SELECT * FROM c UNION ALL SELECT y, x FROM c) u"),
             "2");
+}
+
+// Text in quotes is not nested, so it needs no stack; 50 MB of it asked for 25 GB.
+TEST(EngineLimits, LongTextsNeedNoStack) {
+  constexpr std::size_t bytes = 50'000'000;
+  const std::string text(bytes, 'x');
+  EXPECT_LT(nesting_bytes("SELECT length('" + text + "')"), 100U);
+  EXPECT_LT(nesting_bytes("SELECT 1 /* " + text + "*/ -- " + text), 100U);
+  EXPECT_LT(nesting_bytes("SELECT $a$" + text + "$a$ AS \"" + text + "\""), 100U);
+  EXPECT_EQ(nesting_bytes("SELECT 1+(2*-3)"), std::string("SELECT 1+(2*-3)").size());
+  EXPECT_GE(nesting_bytes("SELECT 'a' || $x || '" + text), 9U) << "a text that is not closed";
+  EXPECT_EQ(nesting_bytes(""), 0U);
+  // What the parser does not read as a text counts.
+  const auto deep = repeated("(", 1000);
+  EXPECT_GT(nesting_bytes("SELECT type'\\' " + deep + "'"), 1000U);
+  EXPECT_GT(nesting_bytes("SELECT a$b$" + deep + "$b$"), 1000U);
+  EXPECT_GT(nesting_bytes("SELECT $1$" + deep + "$1$"), 1000U);
+  EXPECT_LT(nesting_bytes("SELECT E'\\'" + deep + "'"), 100U);
+  if (test::less_work == 1) {
+    EXPECT_EQ(outcome("SELECT length('" + text + "')"), std::to_string(bytes));
+  }
 }
 
 }  // namespace

@@ -44,10 +44,21 @@ std::optional<device> chosen_device(const std::string& name) {
   return gpu_for_command();
 }
 
+// Editors on Windows write one at the start of UTF-8 files.
+std::string without_byte_order_mark(std::string text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  return text;
+}
+
 }  // namespace
 
+CLI::Validator not_empty(const std::string& what) {
+  return {[what](const std::string& value) { return value.empty() ? "it is empty; give " + what + "." : ""; }, "", ""};
+}
+
 void add_database_options(CLI::App& command, query_options& options, const std::string& folder) {
-  command.add_option("--db", options.db, folder);
+  // --db "$UNSET" must not mean a database in memory, whose tables are lost at the end.
+  command.add_option("--db", options.db, folder)->check(not_empty("the name of a folder"));
   command.add_flag("--read-only", options.read_only, "Change and lock nothing; others may read and write meanwhile");
   command.add_option("--memory-limit", options.memory_limit,
                      "What a statement may take, such as 500MB, 4GB or 50%; default: 80 % of the machine's memory");
@@ -57,7 +68,8 @@ void add_database_options(CLI::App& command, query_options& options, const std::
 void add_output_options(CLI::App& command, query_options& options) {
   command.add_option("--format", options.format,
                      "Of answers: table, csv, json or arrow; default: what the ending of --out says, else table");
-  command.add_option("--out", options.out, "File for the answers instead of standard output");
+  command.add_option("--out", options.out, "File for the answers instead of standard output")
+      ->check(not_empty("the name of a file"));
 }
 
 answer_format chosen_format(const query_options& options) {
@@ -123,12 +135,12 @@ void save_indexes_or_warn(engine::database& db) {
 std::string statement_text(const std::string& file, const std::string& command) {
   if (!command.empty() && !file.empty()) throw bench::bad_arguments("Give either a file or -c, not both.");
   if (!command.empty()) return command;
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (file == "-") return without_byte_order_mark({std::istreambuf_iterator<char>(std::cin), {}});
   std::ifstream in(file, std::ios::binary);
   if (!in || std::filesystem::is_directory(file)) {
     throw bench::bad_arguments(fmt::format("The file '{}' cannot be read.", file));
   }
-  return {std::istreambuf_iterator<char>(in), {}};
+  return without_byte_order_mark({std::istreambuf_iterator<char>(in), {}});
 }
 
 void report_failure(const std::exception& failure) {

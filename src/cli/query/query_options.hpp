@@ -21,6 +21,8 @@ struct query_options {
 
 enum class database_use : std::uint8_t { may_be_made, must_exist, must_be_whole };
 
+/// Refuses an empty argument, which is usually a variable of the shell that is not set. `what` is what to give instead.
+[[nodiscard]] CLI::Validator not_empty(const std::string& what);
 /// `folder` describes --db in the help of this command.
 void add_database_options(CLI::App& command, query_options& options, const std::string& folder);
 void add_output_options(CLI::App& command, query_options& options);

@@ -120,8 +120,9 @@ int run_sql(const sql_options& options) {
 void add_sql(CLI::App& app, action& chosen) {
   auto* command = app.add_subcommand("sql", "Ask SQL: a script, one statement with -c, or a shell.");
   auto options = std::make_shared<sql_options>();
-  command->add_option("FILE", options->file, "Script to run; - for standard input");
-  command->add_option("-c,--command", options->command, "Statements to run");
+  command->add_option("FILE", options->file, "Script to run; - for standard input")
+      ->check(not_empty("the name of a script"));
+  command->add_option("-c,--command", options->command, "Statements to run")->check(not_empty("a statement"));
   command->add_flag("--timing", options->timing, "Say after each statement how long it took");
   command->add_flag("-1,--single-transaction", options->single_transaction,
                     "Run all statements in one transaction: one commit at the end, and none if a statement fails");

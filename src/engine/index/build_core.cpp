@@ -59,6 +59,14 @@ std::shared_ptr<const key_encoder> plan_keys(const table_version& table, const i
   return key_encoder::plan(types, data, false);
 }
 
+// A key in a message; at most 200 bytes, and whole characters of UTF-8.
+std::string beginning_of(std::string text) {
+  std::size_t end = 200;
+  if (text.size() <= end) return text;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace
 
 std::string column_names(const table_version& table, const index_spec& spec) {
@@ -84,7 +92,9 @@ void check_spec(const table_version& table, const index_spec& spec) {
 unique_violation violation(const table_version& table, const index_spec& spec, std::uint64_t row) {
   const auto values = table.take(spec.columns, std::span(&row, 1));
   std::vector<std::string> texts;
-  for (const auto& column : values->columns()) texts.push_back(column->GetScalar(0).ValueOrDie()->ToString());
+  for (const auto& column : values->columns()) {
+    texts.push_back(beginning_of(column->GetScalar(0).ValueOrDie()->ToString()));
+  }
   return {fmt::format("index \"{}\" is unique, and the key {} = ({}) is there already.", spec.name,
                       column_names(table, spec), fmt::join(texts, ", ")),
           row};

@@ -54,6 +54,25 @@ std::size_t after_token(std::string_view text, std::size_t at) {
   return text[at] == '$' ? after_dollar_quoted(text, at) : at + 1;
 }
 
+std::size_t nesting_bytes(std::string_view sql) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || (c & 0x80) != 0;
+  };
+  std::size_t out = 0;
+  for (std::size_t at = 0; at < sql.size();) {
+    const std::size_t begin = at;
+    while (at < sql.size() && in_word(sql[at]) && (sql[at] != '$' || at > begin)) ++at;
+    out += at - begin;
+    if (at == sql.size()) break;
+    // after_token takes the last letter of `type'...'` for the E of E'...', where the parser's text may end earlier.
+    const bool escapes = at == begin + 1 && (sql[begin] == 'E' || sql[begin] == 'e');
+    const auto next = sql[at] == '\'' ? after_quoted(sql, at, '\'', escapes) : after_token(sql, at);
+    ++out;
+    at = std::min(next, sql.size());
+  }
+  return out;
+}
+
 // The scanner reads all operator characters after the start of a comment or operator, accepts some of them and reads
 // the others again, so its time is quadratic in their number.
 void check_operators_and_comments(std::string_view sql) {

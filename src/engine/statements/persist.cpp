@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 
 #include "engine/statements/open_transaction.hpp"
 #include "engine/statements/session.hpp"
@@ -227,7 +229,7 @@ void session::keep(const table_entry* changed, const std::vector<std::string>& r
 }
 
 void session::write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
-                    query_timings& timings) {
+                    query_timings& timings, const std::set<const table_entry*>& with_indexes) {
   if (!store_) return;
   const stopwatch watch(timings.save);
   auto kept = index_file_versions_;
@@ -238,7 +240,8 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
     table.name = entry.name;
     table.about = about_text(entry);
     table.rows = entry.version;
-    const bool writes_files = &entry == changed && files == index_files::current;
+    const bool writes_files =
+        (&entry == changed && files == index_files::current) || with_indexes.contains(&entry);
     for (const auto& index : entry.indexes) {
       auto& saved = table.indexes.emplace_back(definition_of(*index));
       if (writes_files && index->is_open() && !kept.contains(saved.name)) {
@@ -267,7 +270,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
 
 void session::save_indexes() {
   if (!store_ || options_.read_only || transaction_) return;
-  query_timings timings;
+  std::vector<catalog::entry_ptr> lacking_files;
   for (const auto& entry : tables_.all_in_memory()) {
     bool lacks_files = false;
     for (const auto& index : entry->indexes) {
@@ -278,10 +281,26 @@ void session::save_indexes() {
       if (found != index_file_versions_.end()) index_file_versions_.erase(found);
       lacks_files = true;
     }
-    if (!lacks_files) continue;
+    if (lacks_files) lacking_files.push_back(entry);
+  }
+  const auto save = [this](std::span<const catalog::entry_ptr> entries) {
     const file_use_scope read;  // saving an index may read the rows
-    file_use_scope::add(entry->files);
-    keep(entry.get(), {}, index_files::current, timings);
+    std::set<const table_entry*> with_indexes;
+    for (const auto& entry : entries) {
+      file_use_scope::add(entry->files);
+      with_indexes.insert(entry.get());
+    }
+    file_use_scope::require_whole();
+    query_timings timings;
+    write(nullptr, {}, index_files::current, timings, with_indexes);
+  };
+  if (lacking_files.empty()) return;
+  try {
+    save(lacking_files);  // each commit writes the whole catalog
+  } catch (const error&) {
+    if (lacking_files.size() == 1) throw;
+    // One table may have caused it, or the files of all of them have no room next to those that they replace.
+    for (std::size_t i = 0; i < lacking_files.size(); ++i) save(std::span(lacking_files).subspan(i, 1));
   }
 }
 

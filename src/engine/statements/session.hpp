@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -116,8 +117,9 @@ class session {
   /// transaction COMMIT does it.
   void keep(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
             query_timings& timings);
+  /// Indexes of the tables `with_indexes` that have no file get one, too.
   void write(const table_entry* changed, const std::vector<std::string>& removed, index_files files,
-             query_timings& timings);
+             query_timings& timings, const std::set<const table_entry*>& with_indexes = {});
 
   void require_changes_allowed() const;
   [[nodiscard]] std::shared_ptr<const table_entry> entry_of(const ast::table_name& name) const;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/file_error_code.hpp"
 #include "engine/store/sections.hpp"
 #include "espalier/engine/engine_error.hpp"
 
@@ -23,16 +24,11 @@ namespace {
 
 constexpr std::size_t write_buffer_bytes = std::size_t{1} << 20;
 
-error_code code_of(int reason) {
-  if (reason == ENOSPC || reason == EDQUOT) return codes::disk_full;
-  return reason == ENOENT ? codes::undefined_file : codes::io_error;
-}
-
 [[noreturn]] void fail_with_errno(std::string_view what, const std::filesystem::path& path) {
   const int reason = errno;
   throw engine_error(
       fmt::format("'{}' cannot be {}: {}.", path.string(), what, std::generic_category().message(reason)),
-      code_of(reason));
+      file_error_code(reason));
 }
 
 int open_retrying(const std::filesystem::path& path, int flags, mode_t mode = 0) {

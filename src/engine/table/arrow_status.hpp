@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/file_error_code.hpp"
 #include "engine/table/convert.hpp"
 #include "espalier/core/error.hpp"
 
@@ -15,7 +16,10 @@ namespace espalier::engine {
 
 /// `what` is the beginning of the sentence: "'a.csv' cannot be read".
 inline void require_ok(const arrow::Status& status, std::string_view what) {
-  if (!status.ok()) throw error(fmt::format("{}: {}.", what, reason_of(status)));
+  if (status.ok()) return;
+  const auto sentence = fmt::format("{}: {}.", what, reason_of(status));
+  if (const int reason = errno_of(status); reason != 0) throw engine_error(sentence, file_error_code(reason));
+  throw error(sentence);
 }
 
 template <class T>

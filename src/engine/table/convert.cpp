@@ -8,10 +8,12 @@
 #include <arrow/datum.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/util/io_util.h>
 #include <arrow/util/utf8.h>
 
 #include <algorithm>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "engine/parallel.hpp"
@@ -148,7 +150,11 @@ std::shared_ptr<arrow::Table> converted(const std::shared_ptr<arrow::Table>& row
   return arrow::Table::Make(stored_schema(columns), std::move(data), rows->num_rows());
 }
 
+int errno_of(const arrow::Status& status) { return arrow::internal::ErrnoFromStatus(status); }
+
 std::string reason_of(const arrow::Status& status) {
+  // The message of a failed system call is "Error writing bytes to file".
+  if (const int reason = errno_of(status); reason != 0) return std::generic_category().message(reason);
   std::string text = status.message();
   text = text.substr(0, text.find('\n'));
   while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();

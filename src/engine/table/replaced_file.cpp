@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "espalier/core/error.hpp"
+#include "engine/file_error_code.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -21,7 +21,10 @@ constexpr int most_names_tried = 100;
 constexpr int most_links = 40;  // as in Linux
 
 [[noreturn]] void refuse_writing(const std::filesystem::path& path) {
-  throw error(fmt::format("'{}' cannot be written: {}.", path.string(), std::generic_category().message(errno)));
+  const int reason = errno;
+  throw engine_error(
+      fmt::format("'{}' cannot be written: {}.", path.string(), std::generic_category().message(reason)),
+      file_error_code(reason));
 }
 
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
