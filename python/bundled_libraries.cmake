@@ -1,6 +1,6 @@
 # espalier_bundle_libraries(<module> <target>...): copies shared libraries into espalier/_libs of the wheel, as
-# auditwheel does. Each copy gets a name of its own (libtbb-espalier.so.12 for libtbb.so.12), because the loader shares
-# libraries of one name: another package's libtbb.so.12 in the same process must not be replaced by ours, nor ours by it.
+# auditwheel does. Each copy gets a name of its own (libtbb-espalier.so.12 for libtbb.so.12), because the loader
+# shares libraries of one name: another package's libtbb.so.12 in the same process must not be replaced by ours, nor ours by it.
 # Without patchelf the names stay. Their licences come along where Debian has them.
 
 function(espalier_bundle_libraries module)

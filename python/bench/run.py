@@ -1,8 +1,7 @@
 """Benchmarks of the Python package: python python/bench/run.py [--json FILE]
 
-Each row is the best of several runs, alternating between espalier and its peer; answers are compared first. Times are of
-the whole call as Python sees it.
-"""
+Each row is the best of several runs, alternating between espalier and its peer; answers are compared first. Times are
+of the whole call as Python sees it."""
 
 from __future__ import annotations
 
@@ -74,18 +73,28 @@ def call_overhead() -> list[dict]:
     ):
         whole = min(timeit.repeat(call, number=times, repeat=5)) / times
         rows.append(
-            {"name": f"searchsorted of {name}", "seconds": whole, "native_seconds": native, "overhead_seconds": whole - native}
+            {
+                "name": f"searchsorted of {name}",
+                "seconds": whole,
+                "native_seconds": native,
+                "overhead_seconds": whole - native,
+            }
         )
     m = es.SortedMap("i8", "i8", (keys, keys))
     for name, call in (("m[k]", lambda: m[4712]), ("m[k] = v", lambda: m.__setitem__(4712, 1))):
-        rows.append({"name": f"SortedMap: {name}", "seconds": min(timeit.repeat(call, number=times, repeat=5)) / times})
+        rows.append(
+            {"name": f"SortedMap: {name}", "seconds": min(timeit.repeat(call, number=times, repeat=5)) / times}
+        )
     return rows
 
 
 def import_time() -> list[dict]:
     code = "import time; {first}start = time.perf_counter(); import espalier; print(time.perf_counter() - start)"
     rows = []
-    for name, first in (("import espalier, NumPy imported before", "import numpy; "), ("import espalier and NumPy", "")):
+    for name, first in (
+        ("import espalier, NumPy imported before", "import numpy; "),
+        ("import espalier and NumPy", ""),
+    ):
         runs = [float(subprocess.check_output([sys.executable, "-c", code.format(first=first)])) for _ in range(7)]
         rows.append({"name": name, "seconds": min(runs)})
     return rows

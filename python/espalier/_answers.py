@@ -1,5 +1,5 @@
-"""Answers in the kind of object that asked: polars for polars, Arrow for pyarrow, a Python scalar for a scalar, and NumPy
-for NumPy, pandas, lists and everything else."""
+"""Answers in the kind of object that asked: polars for polars, Arrow for pyarrow, a Python scalar for a scalar, and
+NumPy for NumPy, pandas, lists and everything else."""
 
 from __future__ import annotations
 

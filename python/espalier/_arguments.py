@@ -9,8 +9,8 @@ import numpy as np
 
 
 def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
-    """Return (array, mask): a NumPy array, a list of str or bytes, or an object with __arrow_c_stream__; and which rows
-    are NULL, or None."""
+    """Return (array, mask): a NumPy array, a list of str or bytes, or an object with __arrow_c_stream__; and which
+    rows are NULL, or None."""
     module = type(source).__module__.partition(".")[0]
     if isinstance(source, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(source)
@@ -38,8 +38,8 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     if isinstance(source, range):
         return np.arange(source.start, source.stop, source.step, dtype=np.int64), None
     raise TypeError(
-        f"{what} is of type {type(source).__name__}: NumPy arrays, lists, buffers, DLPack and Arrow arrays, and columns "
-        "of pandas and polars are taken."
+        f"{what} is of type {type(source).__name__}: NumPy arrays, lists, buffers, DLPack and Arrow arrays, and "
+        "columns of pandas and polars are taken."
     )
 
 
@@ -87,5 +87,7 @@ def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
             return np.asarray(source, dtype="datetime64[us]"), None
         if set(kinds) <= {"timedelta", "Timedelta"}:
             return np.asarray(source, dtype="timedelta64[us]"), None
-        raise TypeError(f"{what} is a list of {', '.join(kinds)}: numbers, bool, str, bytes, dates or times are taken.")
+        raise TypeError(
+            f"{what} is a list of {', '.join(kinds)}: numbers, bool, str, bytes, dates or times are taken."
+        )
     return values, None

@@ -1,9 +1,9 @@
 """Files of indexes: the sorted arrays of an Index with checksums, mapped by open().
 
-    magic "ESPINDEX", u32 length and u32 CRC-32 of the header, the header (JSON), then arrays at multiples of 64 bytes.
+magic "ESPINDEX", u32 length and u32 CRC-32 of the header, the header (JSON), then arrays at multiples of 64 bytes.
 
-espalier.open() maps the file. Row numbers stay mapped; the tree above the keys is built from the mapped arrays, in one pass over
-sorted keys and values, because a tree in memory has pointers and aggregates that a file does not have.
+espalier.open() maps the file. Row numbers stay mapped; the tree above the keys is built from the mapped arrays, in
+one pass over sorted keys and values, because a tree in memory has pointers and aggregates that a file does not have.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def load(path: Any, verify: bool) -> Index:
         raise ValueError(f"{name} is damaged: its header does not have the checksum that was written.")
     header = json.loads(encoded)
     if header["version"] > _VERSION:
-        raise ValueError(f"{name} has format {header['version']}, and this espalier reads {_VERSION}: install a newer one.")
+        raise ValueError(
+            f"{name} has format {header['version']}, and this espalier reads {_VERSION}: install a newer one."
+        )
     start = -(-(16 + length) // _ALIGNMENT) * _ALIGNMENT
     parts = []
     for part in header["parts"]:

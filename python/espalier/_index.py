@@ -15,12 +15,12 @@ _RAISE: Any = object()  # a default that was not given
 class Index:
     """Ordered index over the values of one column, built once and queried in bulk.
 
-    keys: one-dimensional array of integers, float32, float64, bool, datetime64, timedelta64, str or bytes, in any order.
-    values: numbers, bool or times, one per key, which find() returns and the aggregates aggregate.
-    keep: which aggregates to prepare: "sum" (and avg), "min", "max", "all"; without values they are over the keys.
+    keys: one-dimensional array of integers, float32, float64, bool, datetime64, timedelta64, str or bytes, in any
+    order. values: numbers, bool or times, one per key, which find() returns and the aggregates aggregate. keep: which
+    aggregates to prepare: "sum" (and avg), "min", "max", "all"; without values they are over the keys.
 
-    A *row* is a position in `keys`; a *rank* is a position in key order. Equal keys are kept, in the order of their rows.
-    """
+    A *row* is a position in `keys`; a *rank* is a position in key order. Equal keys are kept, in the order of their
+    rows."""
 
     __slots__ = ("_tree", "_dtype", "_value_dtype")
 
@@ -38,7 +38,7 @@ class Index:
         index._set(tree)
         return index
 
-    # ---- properties ----------------------------------------------------------------------------------------------------
+    # ---- properties ----------------------------------------
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -71,11 +71,11 @@ class Index:
         """Sizes of the parts of the index."""
         return self._tree.stats()
 
-    # ---- points --------------------------------------------------------------------------------------------------------
+    # ---- points ----------------------------------------
 
     def searchsorted(self, q: Any, side: str = "left") -> Any:
-        """Ranks, as numpy.searchsorted() of the sorted keys: the number of keys less than each query, or with side="right"
-        not greater."""
+        """Ranks, as numpy.searchsorted() of the sorted keys: the number of keys less than each query, or with
+        side="right" not greater."""
         if side == "left":
             right = False
         elif side == "right":
@@ -98,8 +98,8 @@ class Index:
         return wrap(rows, queries.kind)
 
     def find(self, q: Any, default: Any = _RAISE) -> Any:
-        """The value of the first element with each key, or `default`; without a default a missing key is a KeyError. An
-        index without values has the rows as values."""
+        """The value of the first element with each key, or `default`; without a default a missing key is a KeyError.
+        An index without values has the rows as values."""
         if self._value_dtype is None:
             return self._find_rows(q, default)
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
@@ -111,8 +111,10 @@ class Index:
         if inexact is None:
             return wrap(self._tree.find(queries.values, fallback), queries.kind)
         if fallback is None:
-            raise KeyError(f"the index does not have this key (query {int(np.argmax(inexact))}); give a default to get it "
-                           "instead.")
+            raise KeyError(
+                f"the index does not have this key (query {int(np.argmax(inexact))}); give a default to get it "
+                "instead."
+            )
         values = self._tree.find(queries.values, fallback)
         values[inexact] = fallback[0]
         return wrap(values, queries.kind)
@@ -126,8 +128,10 @@ class Index:
                 return int(fallback)
             return wrap(np.where(missing, fallback, np.asarray(rows)), kind_of(q))
         if missing.any():
-            raise KeyError(f"the index does not have this key (query {int(np.argmax(missing))}); give a default to get it "
-                           "instead.")
+            raise KeyError(
+                f"the index does not have this key (query {int(np.argmax(missing))}); give a default to get it "
+                "instead."
+            )
         return rows
 
     def contains(self, q: Any) -> Any:
@@ -151,9 +155,10 @@ class Index:
     def asof(
         self, q: Any, direction: str = "backward", tolerance: Any = None, allow_exact_matches: bool = True
     ) -> tuple[Any, Any]:
-        """(row, ok): the row of the nearest key in this direction, and whether there is one within the tolerance; -1 where
-        not. "backward": the greatest key that is not greater, of equal keys the last; "forward": the least key that is
-        not less, of equal keys the first; "nearest": the nearer of both, the backward one if distances are equal."""
+        """(row, ok): the row of the nearest key in this direction, and whether there is one within the tolerance; -1
+        where not. "backward": the greatest key that is not greater, of equal keys the last; "forward": the least key
+        that is not less, of equal keys the first; "nearest": the nearer of both, the backward one if distances are
+        equal."""
         if self._is_text:
             return self._tree.asof(q, direction, tolerance, allow_exact_matches)
         limit = _queries.tolerance_of(tolerance, self._dtype)
@@ -189,15 +194,17 @@ class Index:
         if asked.dtype.kind == "i":
             asked = np.where(asked < 0, asked + len(self), asked)
             if (asked < 0).any():
-                raise IndexError(f"rank {int(asked.min()) - len(self)} is out of range: the index has {len(self)} elements.")
+                raise IndexError(
+                    f"rank {int(asked.min()) - len(self)} is out of range: the index has {len(self)} elements."
+                )
         keys, rows = self._tree.at(np.ascontiguousarray(asked, dtype=np.uint64))
         return wrap(keys, kind), wrap(rows, kind)
 
-    # ---- ranges --------------------------------------------------------------------------------------------------------
+    # ---- ranges ----------------------------------------
 
     def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
-        """Number of elements with lo <= key <= hi; `closed` says which ends belong to the range: "both", "left", "right",
-        "neither"."""
+        """Number of elements with lo <= key <= hi; `closed` says which ends belong to the range: "both", "left",
+        "right", "neither"."""
         answer = self._tree.count(lo, hi, closed)
         if answer is not None:
             return answer
@@ -205,8 +212,8 @@ class Index:
         return wrap(self._tree.count(a, b, "both"), kind)
 
     def sum(self, lo: Any, hi: Any, closed: str = "both") -> Any:
-        """Sum of the values of each range, 0 for an empty one. Integers are exact (OverflowError beyond 64 bits), floats
-        are added in float64."""
+        """Sum of the values of each range, 0 for an empty one. Integers are exact (OverflowError beyond 64 bits),
+        floats are added in float64."""
         return self._aggregate("sum", lo, hi, closed, None)
 
     def avg(self, lo: Any, hi: Any, closed: str = "both") -> Any:
@@ -214,8 +221,8 @@ class Index:
         return self._aggregate("avg", lo, hi, closed, None)
 
     def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
-        """Smallest value of each range, `default` for an empty one (without a default NaN or NaT, and a ValueError for
-        integers)."""
+        """Smallest value of each range, `default` for an empty one (without a default NaN or NaT, and a ValueError
+        for integers)."""
         return self._aggregate("min", lo, hi, closed, self._missing(default))
 
     def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
@@ -233,12 +240,13 @@ class Index:
         return wrap(offsets, kind), wrap(rows, kind)
 
     def prefix(self, p: Any, limit: int | None = None) -> Any:
-        """Text: the rows of the keys that begin with `p`, in key order; for many prefixes (offsets, rows) as range()."""
+        """Text: the rows of the keys that begin with `p`, in key order; for many prefixes (offsets, rows) as
+        range()."""
         if not self._is_text:
             raise TypeError(f"the keys are {self._dtype}: only str and bytes have prefixes.")
         return self._tree.prefix(p, limit)
 
-    # ---- files and copies ----------------------------------------------------------------------------------------------
+    # ---- files and copies ----------------------------------------
 
     def save(self, path: Any) -> None:
         """Write the index to a file that es.open() maps. The file replaces an older one in one step."""
@@ -255,7 +263,7 @@ class Index:
     def __deepcopy__(self, memo: Any) -> "Index":
         return Index._of_tree(self._tree)
 
-    # ---- queries of another type than the keys -----------------------------------------------------------------------------
+    # ---- queries of another type than the keys ----------------------------------------
 
     @property
     def _is_text(self) -> bool:

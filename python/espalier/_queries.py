@@ -1,9 +1,8 @@
 """Queries of another type than the keys, compared as real numbers, not after a cast that could wrap or round.
 
-A query becomes the greatest key that is not greater than it (`values`), and masks that say where it is not equal to that:
-`gap` (the query is greater than `values`, and less than the next key), `below` (less than every key), `null` (NULL, NaT,
-or NaN with integer keys: no key is equal, and the query is sorted last, as NumPy sorts NaN and NaT).
-"""
+A query becomes the greatest key that is not greater than it (`values`), and masks that say where it is not equal to
+that: `gap` (the query is greater than `values`, and less than the next key), `below` (less than every key), `null`
+(NULL, NaT, or NaN with integer keys: no key is equal, and the query is sorted last, as NumPy sorts NaN and NaT)."""
 
 from __future__ import annotations
 
@@ -186,7 +185,7 @@ def _convert_times(q: Any, dtype: np.dtype) -> tuple[np.ndarray, Any, Any, Any]:
     return values.view(dtype), gap, below, null
 
 
-# ---- ends of ranges --------------------------------------------------------------------------------------------------
+# ---- ends of ranges ----------------------------------------
 
 
 def closed_ends(lo: Queries, hi: Queries, closed: str) -> tuple[np.ndarray, np.ndarray]:
@@ -252,12 +251,13 @@ def _move(ends: np.ndarray, mask: np.ndarray, up: bool) -> np.ndarray:
         whole = ends.view(np.int64) if ends.dtype.kind in "mM" else ends
         last = ends == (highest if up else lowest)
         one = whole.dtype.type(1)
-        moved = (whole + one if up else whole - one).view(ends.dtype)  # wraps around at the last key, which is not used
+        # Wraps around at the last key, which is not used.
+        moved = (whole + one if up else whole - one).view(ends.dtype)
     ends[mask & ~last] = moved[mask & ~last]
     return mask & last
 
 
-# ---- tolerances --------------------------------------------------------------------------------------------------------
+# ---- tolerances ----------------------------------------
 
 
 def parse_timedelta(text: str) -> np.timedelta64:
@@ -297,7 +297,9 @@ def tolerance_of(tolerance: Any, dtype: np.dtype) -> Any:
         return None
     if dtype.kind not in "mM":
         if isinstance(tolerance, (str, *_TIMES, np.timedelta64)):
-            raise TypeError(f"tolerance is of type {type(tolerance).__name__}, and the keys are {dtype}: give a number.")
+            raise TypeError(
+                f"tolerance is of type {type(tolerance).__name__}, and the keys are {dtype}: give a number."
+            )
         if dtype.kind == "f":
             return float(tolerance)
         if isinstance(tolerance, (float, np.floating)):

@@ -36,7 +36,7 @@ class SortedMap:
         self._value_dtype = tree.value_dtype
         self._sorted: tuple[int, np.ndarray, np.ndarray | None] | None = None
 
-    # ---- properties ----------------------------------------------------------------------------------------------------
+    # ---- properties ----------------------------------------
 
     def __len__(self) -> int:
         return len(self._tree)
@@ -60,11 +60,11 @@ class SortedMap:
     def stats(self) -> dict[str, Any]:
         return self._tree.stats()
 
-    # ---- writes --------------------------------------------------------------------------------------------------------
+    # ---- writes ----------------------------------------
 
     def update(self, keys: Any, values: Any = None) -> None:
-        """Insert pairs, and assign the values of keys that are present; of equal keys the last one wins. A mapping may
-        take the place of both arguments."""
+        """Insert pairs, and assign the values of keys that are present; of equal keys the last one wins. A mapping
+        may take the place of both arguments."""
         self._write(self._tree.assign, *self._pairs(keys, values))
 
     def insert(self, keys: Any, values: Any = None) -> Any:
@@ -124,7 +124,7 @@ class SortedMap:
         self.discard(item[0])
         return item
 
-    # ---- points --------------------------------------------------------------------------------------------------------
+    # ---- points ----------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
         """The value of a key, or an array for an array of keys; KeyError if one is missing."""
@@ -150,8 +150,9 @@ class SortedMap:
         queries = _queries.read(q, self._dtype)
         inexact = queries.inexact
         if inexact is not None and fallback is None:
-            raise KeyError(f"the map does not have this key (query {int(np.argmax(inexact))}); give a default to get it "
-                           "instead.")
+            raise KeyError(
+                f"the map does not have this key (query {int(np.argmax(inexact))}); give a default to get it instead."
+            )
         values = self._tree.find(queries.values, fallback)
         if inexact is not None and fallback is not None:
             values[inexact] = fallback[0]
@@ -188,8 +189,8 @@ class SortedMap:
         return self._seek(self._tree.lower_bound, q)
 
     def peekitem(self, index: int = -1) -> tuple[Any, Any]:
-        """(key, value) at this position in key order; the first and the last in O(log n), others of a sorted copy that is
-        kept until the next write."""
+        """(key, value) at this position in key order; the first and the last in O(log n), others of a sorted copy
+        that is kept until the next write."""
         n = len(self)
         if not -n <= index < n:
             raise IndexError(f"position {index} is out of range: the map has {n} elements.")
@@ -203,7 +204,7 @@ class SortedMap:
         keys, values = self._arrays()
         return _scalar(keys, index), _scalar(values, index)
 
-    # ---- ranges --------------------------------------------------------------------------------------------------------
+    # ---- ranges ----------------------------------------
 
     def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
         """Number of elements of each range. Linear in its leaves; an Index (snapshot()) takes O(log n)."""
@@ -250,8 +251,12 @@ class SortedMap:
         if self._dtype.kind == "f":
             highest = np.nan  # the greatest key
         ends = closed[(minimum is None or bool(inclusive[0]), maximum is None or bool(inclusive[1]))]
-        a, b, _ = self._ends(lowest if minimum is None else minimum, highest if maximum is None else maximum, ends,
-                             whole=(minimum is None, maximum is None))
+        a, b, _ = self._ends(
+            lowest if minimum is None else minimum,
+            highest if maximum is None else maximum,
+            ends,
+            whole=(minimum is None, maximum is None),
+        )
         if reverse:
             yield from self._tree.range(a, b, "both", None)[1][::-1].tolist()
             return
@@ -280,10 +285,12 @@ class SortedMap:
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Pairs in the order of the keys, of one moment."""
         keys, values = self._tree.parts()
-        return zip(keys.tolist() if keys.dtype.kind not in "mM" else keys,
-                   [None] * len(keys) if values is None else values.tolist() if values.dtype.kind not in "mM" else values)
+        return zip(
+            keys.tolist() if keys.dtype.kind not in "mM" else keys,
+            [None] * len(keys) if values is None else values.tolist() if values.dtype.kind not in "mM" else values,
+        )
 
-    # ---- copies --------------------------------------------------------------------------------------------------------
+    # ---- copies ----------------------------------------
 
     def snapshot(self, keep: str | None = None) -> Index:
         """An Index over the elements of this moment."""
@@ -301,7 +308,7 @@ class SortedMap:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, self._tree.parts()
 
-    # ---- arguments -----------------------------------------------------------------------------------------------------
+    # ---- arguments ----------------------------------------
 
     def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
         if values is None and isinstance(keys, SortedMap):
@@ -340,7 +347,11 @@ class SortedMap:
         if queries.inexact is not None:
             raise TypeError(f"queries have dtype {queries.source.dtype} and are not all values of {self._dtype}.")
         keys, values, ok = call(queries.values)
-        return wrap(keys, queries.kind), None if values is None else wrap(values, queries.kind), wrap(ok, queries.kind)
+        return (
+            wrap(keys, queries.kind),
+            None if values is None else wrap(values, queries.kind),
+            wrap(ok, queries.kind),
+        )
 
     def _ends(
         self, lo: Any, hi: Any, closed: str, whole: tuple[bool, bool] = (False, False)

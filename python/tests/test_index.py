@@ -276,7 +276,9 @@ def test_times_of_other_units():
     assert "2024-01-01" in ix
     utc = datetime.timezone(datetime.timedelta(hours=2))
     assert ix.get_indexer(datetime.datetime(2024, 1, 2, 2, tzinfo=utc)) == 1
-    assert ix.count(np.array(["2024-01"], dtype="M8[M]"), np.array(["2024-02"], dtype="M8[M]"), "left").tolist() == [2]
+    assert ix.count(np.array(["2024-01"], dtype="M8[M]"), np.array(["2024-02"], dtype="M8[M]"), "left").tolist() == [
+        2
+    ]
     with pytest.raises(TypeError, match="datetime64"):
         ix.searchsorted([1, 2])
     with pytest.raises(TypeError, match="datetime64"):

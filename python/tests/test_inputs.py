@@ -45,7 +45,14 @@ def test_polars_numbers_are_shared(dtype):
     part = s.slice(10, 20)
     assert _core.describe(part)["address"] == part.to_numpy(allow_copy=False).ctypes.data
     ix = es.Index(s)
-    for answer in (ix.searchsorted(s), ix.get_indexer(s), ix.contains(s), ix.count(s, s), *ix.asof(s), *ix.range(s, s)):
+    for answer in (
+        ix.searchsorted(s),
+        ix.get_indexer(s),
+        ix.contains(s),
+        ix.count(s, s),
+        *ix.asof(s),
+        *ix.range(s, s),
+    ):
         assert isinstance(answer, pl.Series)
     assert ix.get_indexer(s).to_list() == list(range(100))
 
@@ -110,7 +117,12 @@ def test_arrow():
     assert _core.describe(pa.chunked_array([], type=pa.int64()))["size"] == 0
     assert _core.describe(pa.array([1, 2], type=pa.time32("s")))["dtype"] == "timedelta64[s]"
     assert isinstance(es.Index([1]).get_indexer(pa.array([1])), pa.Array)
-    for refused in (pa.array([[1]]), pa.array([1], type=pa.decimal128(9)), pa.array([{"a": 1}]), pa.table({"a": [1]})):
+    for refused in (
+        pa.array([[1]]),
+        pa.array([1], type=pa.decimal128(9)),
+        pa.array([{"a": 1}]),
+        pa.table({"a": [1]}),
+    ):
         with pytest.raises(TypeError, match="Arrow format|table or a struct"):
             es.Index(refused)
 
@@ -186,7 +198,14 @@ def test_refused_arguments():
     ):
         with pytest.raises(ValueError, match=text):
             call()
-    for queries in (["a"], np.array([object()]), np.array([1], dtype=">i8"), np.array(["2024"], dtype="M8[s]"), {}, [1j]):
+    for queries in (
+        ["a"],
+        np.array([object()]),
+        np.array([1], dtype=">i8"),
+        np.array(["2024"], dtype="M8[s]"),
+        {},
+        [1j],
+    ):
         with pytest.raises(TypeError):
             ix.searchsorted(queries)
     with pytest.raises(TypeError):

@@ -103,7 +103,12 @@ def test_pickle_copy_and_files(index, tmp_path):
     index.save(tmp_path / "x.espalier")
     index.save(tmp_path / "x.espalier")  # over itself
     opened = es.open(tmp_path / "x.espalier")
-    for other in (pickle.loads(pickle.dumps(index)), copy.deepcopy(index), opened, es.open(tmp_path / "x.espalier", verify=False)):
+    for other in (
+        pickle.loads(pickle.dumps(index)),
+        copy.deepcopy(index),
+        opened,
+        es.open(tmp_path / "x.espalier", verify=False),
+    ):
         assert repr(other) == repr(index) and len(other) == len(index)
         keys, rows = index.at(range(len(index)))
         np.testing.assert_array_equal(other.at(range(len(index)))[0], keys)

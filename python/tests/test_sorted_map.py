@@ -60,7 +60,12 @@ def test_against_sortedcontainers(steps, dtype):
     assert list(ours) == list(theirs) and list(reversed(ours)) == list(reversed(theirs))
     for key in range(62):
         assert (key in ours) == (key in theirs) and ours.get(key) == theirs.get(key)
-    for lo, hi, inclusive in ((5, 40, (True, True)), (None, 7, (True, False)), (9, None, (False, True)), (50, 3, (True, True))):
+    for lo, hi, inclusive in (
+        (5, 40, (True, True)),
+        (None, 7, (True, False)),
+        (9, None, (False, True)),
+        (50, 3, (True, True)),
+    ):
         for reverse in (False, True):
             assert list(ours.irange(lo, hi, inclusive, reverse)) == list(theirs.irange(lo, hi, inclusive, reverse))
     for i in {0, -1, len(theirs) // 2}:
@@ -71,7 +76,9 @@ def test_against_sortedcontainers(steps, dtype):
                 ours.peekitem(i)
     inside = [v for k, v in theirs.items() if 10 <= k <= 30]
     assert ours.count(10, 30) == len(inside) and ours.sum(10, 30) == sum(inside)
-    assert ours.min(10, 30, default=0) == min(inside, default=0) and ours.max(10, 30, default=0) == max(inside, default=0)
+    assert ours.min(10, 30, default=0) == min(inside, default=0) and ours.max(10, 30, default=0) == max(
+        inside, default=0
+    )
     snapshot = ours.snapshot(keep="all")
     assert snapshot.sum(10, 30) == sum(inside) and len(snapshot) == len(theirs)
     assert list(pickle.loads(pickle.dumps(ours)).items()) == list(theirs.items())

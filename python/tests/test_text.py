@@ -48,7 +48,9 @@ def test_bytes_and_neighbours():
     ix = es.Index([b"b", b"a\0", b"a", b"", b"a"])
     assert ix.dtype is bytes and ix.searchsorted([b"", b"a", b"\xff"]).tolist() == [0, 1, 5]
     keys, rows, ok = ix.successor([b"", b"a", b"b"])
-    assert keys.tolist() == [b"a", b"a\0", None] and rows.tolist() == [2, 1, -1] and ok.tolist() == [True, True, False]
+    assert (
+        keys.tolist() == [b"a", b"a\0", None] and rows.tolist() == [2, 1, -1] and ok.tolist() == [True, True, False]
+    )
     assert ix.predecessor(b"a") == (b"", 3, True)
     assert ix.asof(b"aa") == (1, True) and ix.asof(b"", allow_exact_matches=False) == (-1, False)
     assert ix.asof(b"a", "forward") == (2, True)
