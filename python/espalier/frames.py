@@ -98,12 +98,10 @@ def take_numpy(values: np.ndarray, rows: np.ndarray, fill: Any = None) -> np.nda
         else:
             out[missing] = None
         return out
-    out = np.empty(len(rows), plain.dtype)
     width = plain.dtype.itemsize
     filler = (np.zeros(1, plain.dtype) if fill is None else np.array([fill], plain.dtype)).tobytes()
     words = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}[width]
-    join_take_array(plain.view(words), rows, out.view(words), filler)
-    return out
+    return join_take_array(plain.view(words), rows, filler).view(plain.dtype)
 
 
 class Frame:

@@ -390,26 +390,29 @@ offset_array overlap_counts(const span_tuple& left, const span_tuple& right, std
 
 // ---- gathers ---------------------------------------------------------------------------------------------------------
 
-/// out[i] = values[rows[i]], or the bytes of `fill` for no_row. Returns how many rows had none.
-std::size_t take_array(const array_in& values, const rows_in& rows,
-                       const nb::ndarray<nb::c_contig, nb::device::cpu>& out, nb::bytes fill) {
+/// The bytes of values[rows[i]], or of `fill` for no_row. The memory is the library's: its pool keeps pages that are
+/// mapped, and fresh pages of an array of NumPy take longer than the gather.
+nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> take_array(const array_in& values, const rows_in& rows,
+                                                             nb::bytes fill) {
   const std::size_t width = values.itemsize();
-  if (values.ndim() != 1 || out.ndim() != 1 || out.itemsize() != width || out.shape(0) != rows.shape(0) ||
-      fill.size() != width) {
-    throw nb::value_error("The arrays of a gather have different lengths or types.");
+  if (values.ndim() != 1 || fill.size() != width) {
+    throw nb::value_error("A gather takes a one-dimensional array and one value for rows without a match.");
   }
   const fixed_width_view column(values.data(), values.shape(0), static_cast<unsigned>(width));
   const std::span<const row_number> numbers = span_of(rows);
-  auto* to = static_cast<char*>(out.data());
   const char* missing_value = fill.c_str();
-  const nb::gil_scoped_release unlocked;
-  const std::size_t missing = gather_column(column, numbers, to, {}, join_device());
-  if (missing != 0) {
-    cpu_backend(join_device()).for_each(numbers.size(), [=](std::size_t i) {
-      if (numbers[i] == no_row) std::memcpy(to + i * width, missing_value, width);
-    });
+  buffer<std::uint8_t> out(join_device(), numbers.size() * width);
+  {
+    const nb::gil_scoped_release unlocked;
+    std::uint8_t* to = out.data();
+    const std::size_t missing = gather_column(column, numbers, to, {}, join_device());
+    if (missing != 0) {
+      cpu_backend(join_device()).for_each(numbers.size(), [=](std::size_t i) {
+        if (numbers[i] == no_row) std::memcpy(to + i * width, missing_value, width);
+      });
+    }
   }
-  return missing;
+  return array_of(std::move(out));
 }
 
 std::size_t count_missing(const rows_in& rows) {
