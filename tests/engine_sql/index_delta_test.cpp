@@ -35,7 +35,7 @@ class counting_layer final : public file_layer {
     return total;
   }
   [[nodiscard]] int commits() const {
-    const auto found = renamed_.find("catalog.json.part");
+    const auto found = renamed_.find("catalog.json");
     return found == renamed_.end() ? 0 : found->second;
   }
 
@@ -169,7 +169,8 @@ TEST_F(IndexDeltas, IndexesOfManyTablesAreSavedByOneCommit) {
   std::string script = "BEGIN;";
   constexpr int tables = 40;
   for (int i = 0; i < tables; ++i) {
-    script += fmt::format("CREATE TABLE t{0} (id integer PRIMARY KEY, a integer); INSERT INTO t{0} VALUES ({0}, 7);", i);
+    script +=
+        fmt::format("CREATE TABLE t{0} (id integer PRIMARY KEY, a integer); INSERT INTO t{0} VALUES ({0}, 7);", i);
   }
   counting_layer layer;
   session open(options(), layer);
@@ -186,7 +187,8 @@ TEST_F(IndexDeltas, IndexesOfManyTablesAreSavedByOneCommit) {
 
 // If there is no room for all files at once, those that fit are written.
 TEST_F(IndexDeltas, WhatCanBeSavedIsSavedAfterAFailure) {
-  run("CREATE TABLE t1 (id integer PRIMARY KEY); CREATE TABLE t2 (id integer PRIMARY KEY); CREATE TABLE t3 (id integer)");
+  run("CREATE TABLE t1 (id integer PRIMARY KEY); CREATE TABLE t2 (id integer PRIMARY KEY); CREATE TABLE t3 (id "
+      "integer)");
   class second_index_file_fails final : public file_layer {
    public:
     bool armed = false;

@@ -17,8 +17,8 @@ void check_statement_length(std::string_view sql);
 /// Returns the end of the token at `at`, which is outside of strings and comments, or npos if the token is not closed.
 /// Words and numbers are read one character at a time.
 [[nodiscard]] std::size_t after_token(std::string_view text, std::size_t at);
-/// Returns the number of bytes outside of quoted texts, quoted names and comments, each of which counts as one. The depth
-/// of a statement is at most this number.
+/// Returns the number of bytes outside of quoted texts, quoted names and comments, each of which counts as one. A
+/// statement is at most as deep as this number.
 [[nodiscard]] std::size_t nesting_bytes(std::string_view sql);
 /// Returns whether white space or a comment starts at `at`.
 [[nodiscard]] bool is_blank_token(std::string_view text, std::size_t at);

@@ -240,8 +240,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
     table.name = entry.name;
     table.about = about_text(entry);
     table.rows = entry.version;
-    const bool writes_files =
-        (&entry == changed && files == index_files::current) || with_indexes.contains(&entry);
+    const bool writes_files = (&entry == changed && files == index_files::current) || with_indexes.contains(&entry);
     for (const auto& index : entry.indexes) {
       auto& saved = table.indexes.emplace_back(definition_of(*index));
       if (writes_files && index->is_open() && !kept.contains(saved.name)) {

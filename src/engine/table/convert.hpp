@@ -25,7 +25,8 @@ namespace espalier::engine {
 
 /// Returns the errno of a failed system call, or 0 for other statuses.
 [[nodiscard]] int errno_of(const arrow::Status& status);
-/// Returns the system's message for errno_of(), otherwise Arrow's error message without its prefix and line breaks, for use inside a sentence.
+/// Returns the system's message for errno_of(), otherwise Arrow's error message without its prefix and line breaks, for
+/// use inside a sentence.
 [[nodiscard]] std::string reason_of(const arrow::Status& status);
 
 }  // namespace espalier::engine

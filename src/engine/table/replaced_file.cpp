@@ -22,9 +22,8 @@ constexpr int most_links = 40;  // as in Linux
 
 [[noreturn]] void refuse_writing(const std::filesystem::path& path) {
   const int reason = errno;
-  throw engine_error(
-      fmt::format("'{}' cannot be written: {}.", path.string(), std::generic_category().message(reason)),
-      file_error_code(reason));
+  throw engine_error(fmt::format("'{}' cannot be written: {}.", path.string(), std::generic_category().message(reason)),
+                     file_error_code(reason));
 }
 
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
