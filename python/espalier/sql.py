@@ -199,8 +199,10 @@ class Connection:
         read_only: bool = False,
         memory_limit: int | None = None,
         use_indexes: bool = True,
+        file_access: bool = True,
     ) -> None:
-        self._connection = _sql.Connection("" if path is None else os.fspath(path), read_only, memory_limit, use_indexes)
+        folder = "" if path is None else os.fspath(path)
+        self._connection = _sql.Connection(folder, read_only, memory_limit, use_indexes, file_access)
 
     def sql(self, statement: str, parameters: Any = None) -> Result:
         """Runs one statement and returns its answer; rows that need an index cost as little as the index does.
@@ -293,10 +295,14 @@ def connect(
     read_only: bool = False,
     memory_limit: int | None = None,
     use_indexes: bool = True,
+    file_access: bool = True,
 ) -> Connection:
     """Opens a database, which is created where the folder does not exist; without a path it lives in memory.
 
     ``read_only`` opens without a lock, concurrently with a writer. ``memory_limit`` is in bytes per statement, 80 % of
-    the machine's memory if omitted. ``use_indexes=False`` answers by scans, for comparison.
+    the machine's memory if omitted. ``use_indexes=False`` answers by scans, for comparison. ``file_access=False`` rejects
+    COPY, read_csv(), read_parquet(), read_arrow() and load(), for programs that run statements of others.
     """
-    return Connection(path, read_only=read_only, memory_limit=memory_limit, use_indexes=use_indexes)
+    return Connection(
+        path, read_only=read_only, memory_limit=memory_limit, use_indexes=use_indexes, file_access=file_access
+    )

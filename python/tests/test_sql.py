@@ -174,6 +174,18 @@ def test_the_memory_limit_is_an_error_of_the_statement():
     assert caught.value.sqlstate == "53200"
 
 
+def test_statements_of_others_are_kept_from_files(tmp_path):
+    with sql.connect() as con:
+        con.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.parquet'")
+    with sql.connect(file_access=False) as con:
+        with pytest.raises(sql.Error, match="not allowed") as caught:
+            con.sql(f"SELECT * FROM read_parquet('{tmp_path}/a.parquet')")
+        assert caught.value.sqlstate == "42501"
+        with pytest.raises(sql.Error, match="not allowed"):
+            con.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path}/b.parquet'")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet"]
+
+
 def test_threads_share_a_connection_by_turns(con):
     con.load("t", rows_of(50_000))
     found, failures = [], []

@@ -243,7 +243,7 @@ prepared database::prepare(std::string_view sql) {
       throw sql_error("Only SELECT can be prepared.", sql, static_cast<std::size_t>(state->statements[0].position));
     }
     state->parameters = with_text(sql, [&] {
-      binder binds(state->open->tables(), {}, state->open->now());
+      binder binds(state->open->tables(), {}, state->open->context());
       (void)binds.query(state->select());
       return static_cast<std::size_t>(binds.parameters());
     });

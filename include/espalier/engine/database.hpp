@@ -43,6 +43,9 @@ struct database_options {
   /// program truncates a file of the database while it is read. Other faults go to the handler that was installed
   /// before. false: such a statement ends the process; truncations between statements are detected in any case.
   bool handle_sigbus = true;
+  /// false: COPY, read_csv(), read_parquet() and read_arrow() are rejected (42501), for programs that execute statements
+  /// of others. Files of `path` are read and written in any case.
+  bool allow_file_access = true;
   /// Bytes that a statement may allocate; a statement that needs more fails with 53200 and changes nothing. None: 80 %
   /// of the memory of the machine or its cgroup. SET memory_limit changes it.
   std::optional<std::int64_t> memory_limit = std::nullopt;

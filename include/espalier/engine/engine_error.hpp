@@ -46,6 +46,7 @@ inline constexpr error_code cannot_coerce{error_kind::refused, "42846"};
 inline constexpr error_code indeterminate_datatype{error_kind::refused, "42P18"};
 inline constexpr error_code invalid_column_reference{error_kind::refused, "42P10"};
 inline constexpr error_code invalid_table_definition{error_kind::refused, "42P16"};
+inline constexpr error_code insufficient_privilege{error_kind::refused, "42501"};
 inline constexpr error_code program_limit_exceeded{error_kind::refused, "54000"};
 inline constexpr error_code undefined_table{error_kind::refused, "42P01"};
 inline constexpr error_code undefined_object{error_kind::refused, "42704"};

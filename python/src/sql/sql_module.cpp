@@ -1,7 +1,8 @@
 // sql_module.cpp - the extension module espalier._sql: a database of the SQL engine (espalier/engine/database.hpp).
 //
-// It is a module of its own because it needs Arrow: pyarrow's shared libraries, which espalier/sql.py loads first. Tables
-// go to Python and come from it through Arrow's C stream interface, so both sides may have different versions of it.
+// It is a module of its own because it needs Arrow: pyarrow's shared libraries, which espalier/sql.py loads first.
+// Tables go to Python and come from it through Arrow's C stream interface, so both sides may have different versions of
+// it.
 #include <arrow/c/abi.h>
 #include <arrow/c/bridge.h>
 #include <arrow/record_batch.h>
@@ -134,13 +135,15 @@ std::shared_ptr<arrow::Table> table_of_stream(nb::handle capsule) {
 /// A database and the lock that the engine asks of its callers: one thread at a time.
 class connection {
  public:
-  connection(const std::string& path, bool read_only, std::optional<std::int64_t> memory_limit, bool use_indexes) {
+  connection(const std::string& path, bool read_only, std::optional<std::int64_t> memory_limit, bool use_indexes,
+             bool file_access) {
     const nb::gil_scoped_release unlocked;
     database_.emplace(engine::database_options{.path = path,
                                                .device = std::nullopt,
                                                .use_indexes = use_indexes,
                                                .read_only = read_only,
-                                               .memory_limit = memory_limit});
+                                               .memory_limit = memory_limit,
+                                               .allow_file_access = file_access});
   }
 
   template <class Body>
@@ -153,9 +156,8 @@ class connection {
   }
 
   query_result execute(const std::string& statement) {
-    return with_database([&](database& db, const engine::cancellation_token& stop) {
-      return db.execute(statement, {}, stop);
-    });
+    return with_database(
+        [&](database& db, const engine::cancellation_token& stop) { return db.execute(statement, {}, stop); });
   }
 
   query_result execute_for(const std::string& statement, nb::handle capsule) {
@@ -167,9 +169,8 @@ class connection {
   }
 
   std::vector<query_result> run_script(const std::string& script) {
-    return with_database([&](database& db, const engine::cancellation_token& stop) {
-      return db.run_script(script, {}, stop);
-    });
+    return with_database(
+        [&](database& db, const engine::cancellation_token& stop) { return db.run_script(script, {}, stop); });
   }
 
   std::vector<std::string> warnings() {
@@ -190,7 +191,8 @@ class connection {
     });
   }
 
-  /// Rolls back an open transaction and writes index files; errors of that are thrown and the database is closed anyway.
+  /// Rolls back an open transaction and writes index files; errors of that are thrown and the database is closed
+  /// anyway.
   void close() {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard alone(mutex_);
@@ -228,12 +230,16 @@ NB_MODULE(_sql, m) {
   using namespace espalier::python;
   m.doc() = "Compiled part of espalier.sql; use the names there.";
   nb::register_exception_translator(translate);
-  m.def("set_error_type", [](nb::handle type) { error_type = nb::borrow(type).release().ptr(); }, nb::arg("type"));
-  m.def("split_script", [](const std::string& script) {
-    std::vector<std::string> statements;
-    for (auto& statement : espalier::engine::split_script(script)) statements.push_back(std::move(statement.text));
-    return statements;
-  }, nb::arg("script"));
+  m.def(
+      "set_error_type", [](nb::handle type) { error_type = nb::borrow(type).release().ptr(); }, nb::arg("type"));
+  m.def(
+      "split_script",
+      [](const std::string& script) {
+        std::vector<std::string> statements;
+        for (auto& statement : espalier::engine::split_script(script)) statements.push_back(std::move(statement.text));
+        return statements;
+      },
+      nb::arg("script"));
 
   nb::class_<query_result>(m, "Answer")
       .def_prop_ro("has_rows", [](const query_result& r) { return r.rows != nullptr; })
@@ -247,13 +253,16 @@ NB_MODULE(_sql, m) {
         return stream_capsule(r.rows);
       });
   nb::class_<connection>(m, "Connection")
-      .def("__init__",
-           [](connection* self, const std::string& path, bool read_only, nb::object memory_limit, bool use_indexes) {
-             std::optional<std::int64_t> limit;
-             if (!memory_limit.is_none()) limit = nb::cast<std::int64_t>(memory_limit);
-             new (self) connection(path, read_only, limit, use_indexes);
-           },
-           nb::arg("path"), nb::arg("read_only"), nb::arg("memory_limit").none(), nb::arg("use_indexes"))
+      .def(
+          "__init__",
+          [](connection* self, const std::string& path, bool read_only, nb::object memory_limit, bool use_indexes,
+             bool file_access) {
+            std::optional<std::int64_t> limit;
+            if (!memory_limit.is_none()) limit = nb::cast<std::int64_t>(memory_limit);
+            new (self) connection(path, read_only, limit, use_indexes, file_access);
+          },
+          nb::arg("path"), nb::arg("read_only"), nb::arg("memory_limit").none(), nb::arg("use_indexes"),
+          nb::arg("file_access"))
       .def("execute", &connection::execute, nb::arg("statement"))
       .def("execute_for", &connection::execute_for, nb::arg("statement"), nb::arg("parameters"))
       .def("run_script", &connection::run_script, nb::arg("script"))

@@ -312,12 +312,12 @@ expr_ptr binder::subquery(const ast::expression& e, const scope& names) {
   return out;
 }
 
-binder::binder(const catalog& tables, progress tell, std::int64_t now)
-    : tables_(tables), tell_(std::move(tell)), now_(now) {}
+binder::binder(const catalog& tables, progress tell, const statement_context& context)
+    : tables_(tables), tell_(std::move(tell)), context_(context) {}
 
 expr_ptr binder::moment(const ast::expression& e, const column_type& type) const {
   if (!e.args.empty()) throw_sql_error(e.position, fmt::format("{} takes no arguments.", e.text));
-  const std::chrono::microseconds since_1970(now_);
+  const std::chrono::microseconds since_1970(context_.now);
   if (type.id == type_id::timestamp)
     return make_literal(std::make_shared<arrow::TimestampScalar>(since_1970.count(), arrow_type(type)), type,
                         e.position);

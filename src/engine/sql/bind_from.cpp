@@ -98,6 +98,7 @@ plan_ptr binder::from_file(const ast::from_item& item, scope& names) {
         fmt::format("'{}' cannot stand in FROM; generate_series, read_csv, read_parquet and read_arrow can.",
                     item.function));
   }
+  if (!context_.allow_file_access) refuse_file_access(item.position, item.function);
   const auto argument = [&](const ast::expression& e) {
     const auto value = folded(expression(e, scope{}));
     if (!is_literal(value) || !value->value->is_valid)

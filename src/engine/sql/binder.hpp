@@ -15,6 +15,7 @@
 #include "engine/plan/node.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/sql/ast.hpp"
+#include "engine/sql/statement_context.hpp"
 #include "espalier/engine/progress.hpp"
 
 namespace espalier::engine {
@@ -35,8 +36,7 @@ struct scope {
 
 class binder {
  public:
-  /// `now` is the value of now() in microseconds since 1970, UTC. It is the same for the whole statement.
-  binder(const catalog& tables, progress tell, std::int64_t now);
+  binder(const catalog& tables, progress tell, const statement_context& context);
 
   /// Binds a query. The outputs of the plan are the columns of the result, in order.
   [[nodiscard]] plan_ptr query(const ast::select& select, const scope* outer = nullptr);
@@ -137,7 +137,7 @@ class binder {
   progress tell_;  ///< a copy, since a prepared statement is bound after the call that supplied it
   column_id next_column_ = 1;
   int parameters_ = 0;
-  std::int64_t now_;
+  statement_context context_;
   std::vector<const ast::common_table*> common_tables_;  ///< visible WITH queries, innermost last
   std::set<const ast::common_table*> used_common_tables_;
   /// The columns that subqueries were replaced by. Expressions may share a subquery, such as both parts of BETWEEN, and

@@ -51,4 +51,11 @@ csv_options read_file_options(const std::vector<std::pair<std::string, std::stri
   return out;
 }
 
+void refuse_file_access(int position, const std::string& what) {
+  throw_sql_error(codes::insufficient_privilege, position,
+                  fmt::format("{} is not allowed: this database was opened without access to other files "
+                              "(allow_file_access).",
+                              what));
+}
+
 }  // namespace espalier::engine

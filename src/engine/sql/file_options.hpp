@@ -19,4 +19,7 @@ namespace espalier::engine {
 [[nodiscard]] csv_options read_file_options(const std::vector<std::pair<std::string, std::string>>& options,
                                             file_format format, int position);
 
+/// Throws 42501 for a statement that reads or writes files by `what`, where database_options forbids that.
+[[noreturn]] void refuse_file_access(int position, const std::string& what);
+
 }  // namespace espalier::engine

@@ -71,6 +71,7 @@ std::shared_ptr<arrow::Table> fitted_texts(const table_entry& entry, std::shared
 
 query_result session::run_copy(const ast::copy& copy, const progress& tell) {
   query_result out;
+  if (!options_.allow_file_access) refuse_file_access(copy.table.position, "COPY");
   const auto file = file_of(copy);
   if (!copy.from && store_ && is_in_database(copy.file, store_->folder())) {
     throw_sql_error(

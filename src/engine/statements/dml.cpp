@@ -137,7 +137,7 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
   const auto targets = target_columns(*entry->version, insert.columns, insert.table.position);
   replace_defaults(*insert.query);
   query_result out;
-  binder binds(tables_, tell, now());
+  binder binds(tables_, tell, context());
   std::vector<declared_type> wanted;
   for (const auto place : targets) wanted.push_back(declared_type_of(*entry, place));
   auto query = binds.rows_for(*insert.query, wanted);
@@ -160,7 +160,7 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
 query_result session::run_update(const ast::update& update, const progress& tell) {
   const auto entry = entry_of(update.table);
   query_result out;
-  binder binds(tables_, tell, now());
+  binder binds(tables_, tell, context());
   scope names;
   const auto scan = binds.scan(update.table, update.alias, true, names);
   const auto row_id = scan->outputs.back();
@@ -208,7 +208,7 @@ query_result session::run_update(const ast::update& update, const progress& tell
 query_result session::run_erase(const ast::erase& erase, const progress& tell) {
   const auto entry = entry_of(erase.table);
   query_result out;
-  binder binds(tables_, tell, now());
+  binder binds(tables_, tell, context());
   scope names;
   const auto scan = binds.scan(erase.table, erase.alias, true, names);
   const auto row_id = scan->outputs.back();

@@ -223,7 +223,7 @@ std::shared_ptr<arrow::Table> one_by_one(session& open, const ast::select& selec
     for (std::size_t i = 0; i < parameters.ids.size(); ++i) {
       values[parameters.ids[i] - first_parameter_column - 1] = value_of(parameters.columns[i]->GetScalar(row));
     }
-    binder binds(open.tables(), {}, open.now());
+    binder binds(open.tables(), {}, open.context());
     auto options = open.planning();
     options.parameters = values;
     auto plan = binds.query(select);
@@ -247,7 +247,7 @@ query_result run_batch(session& open, const ast::select& select, const arrow::Ta
   std::map<int, column_type> types;
   {
     const stopwatch watch(out.timings.plan);
-    binder binds(open.tables(), {}, open.now());
+    binder binds(open.tables(), {}, open.context());
     plan = binds.query(select);
     types = settle_parameters(*plan);
     plan = optimized(std::move(plan), open.planning());

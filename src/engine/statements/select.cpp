@@ -37,7 +37,7 @@ std::shared_ptr<arrow::Table> session::rows_of(const ast::select& select, const 
   plan_ptr plan;
   {
     const stopwatch watch(timings.plan);
-    binder binds(tables_, tell, now());
+    binder binds(tables_, tell, context());
     plan = optimized(binds.query(select), planning());
     refuse_parameters(binds);
   }
@@ -60,7 +60,7 @@ query_result session::run_explain(const ast::explain& explain, const progress& t
   plan_ptr plan;
   {
     const stopwatch watch(times.planning);
-    binder binds(tables_, tell, now());
+    binder binds(tables_, tell, context());
     plan = optimized(binds.query(**select), planning());
     if (explain.analyze) refuse_parameters(binds);
   }

@@ -19,6 +19,7 @@
 #include "engine/plan/node.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/sql/ast.hpp"
+#include "engine/sql/statement_context.hpp"
 #include "engine/statements/kept_index.hpp"
 #include "engine/store/store.hpp"
 #include "espalier/engine/database.hpp"
@@ -55,6 +56,8 @@ class session {
   /// Returns the value of now() for a statement that starts at this moment: the start of its transaction, in
   /// microseconds since 1970, UTC.
   [[nodiscard]] std::int64_t now() const;
+  /// Returns what a statement that starts at this moment is bound for.
+  [[nodiscard]] statement_context context() const { return {now(), options_.allow_file_access}; }
   /// Called after an error of a statement: an open transaction can only be rolled back from now on.
   void fail_transaction() noexcept;
   /// Restores the database to its state at BEGIN. Does nothing if no transaction is open.
