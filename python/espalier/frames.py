@@ -98,6 +98,8 @@ def take_numpy(values: np.ndarray, rows: np.ndarray, fill: Any = None) -> np.nda
         else:
             out[missing] = None
         return out
+    if plain.dtype == np.float64 and fill is np.nan:  # one pass instead of two
+        return JoinColumn.from_array(plain, "g").take_doubles(rows)
     width = plain.dtype.itemsize
     filler = (np.zeros(1, plain.dtype) if fill is None else np.array([fill], plain.dtype)).tobytes()
     words = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}[width]
