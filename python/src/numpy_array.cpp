@@ -1,4 +1,5 @@
-// numpy_array.cpp - NumPy arrays by its C API: the buffer protocol and DLPack have no datetime64. The headers are of NumPy 2 and run with 1.23 and later.
+// numpy_array.cpp - NumPy arrays by its C API: the buffer protocol and DLPack have no datetime64. The headers are of
+// NumPy 2 and run with 1.23 and later.
 #include "columns.hpp"
 
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
