@@ -181,9 +181,29 @@ def _as_table(data: Any) -> Any:
             kind = kind.value_type
         if kind == _pa.string_view():
             kind = _pa.large_string()
+        if _pa.types.is_timestamp(kind):
+            # The engine's timestamps have microseconds and no zone.
+            kind = _pa.timestamp("us", kind.tz)
         if kind != field.type:
-            table = table.set_column(i, field.with_type(kind), table.column(i).cast(kind))
+            try:
+                values = table.column(i).cast(kind)
+            except _pa.ArrowInvalid as lost:
+                raise ValueError(
+                    f"Column {field.name!r} of type {field.type} has values that {kind} cannot hold: {lost}"
+                ) from lost
+            table = table.set_column(i, field.with_type(kind), values)
     return table
+
+
+def _parameter(number: int, value: Any) -> Any:
+    """An array of one value."""
+    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = _pa.scalar(value)  # numpy.float32, numpy.datetime64, ...
+        return _pa.array([value.as_py()], value.type)
+    try:
+        return _pa.array([value])
+    except (_pa.ArrowInvalid, _pa.ArrowTypeError, _pa.ArrowNotImplementedError, OverflowError) as refused:
+        raise TypeError(f"The value of ${number}, {value!r}, has no SQL type: {refused}.") from refused
 
 
 class Connection:
@@ -214,7 +234,7 @@ class Connection:
             return Result(self._connection.execute(statement))
         if isinstance(parameters, (str, bytes)) or not isinstance(parameters, Sequence):
             raise TypeError("parameters is a list or tuple with a value for $1, $2, ...; for many rows use sql_many().")
-        columns = {f"p{i + 1}": _pa.array([value]) for i, value in enumerate(parameters)}
+        columns = {f"p{i + 1}": _parameter(i + 1, value) for i, value in enumerate(parameters)}
         table = _pa.table(columns) if columns else _pa.table({"none": [0]}).select([])
         answer = self._many(statement, table)
         return _WithoutStatement(answer)

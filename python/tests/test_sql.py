@@ -104,6 +104,40 @@ def test_parameters_are_values_not_text(con):
         con.sql("SELECT a FROM t WHERE b = $1", "it's")
 
 
+def test_parameters_take_the_type_of_their_use_or_are_refused(con):
+    con.sql("CREATE TABLE t (a integer, d date, n numeric(10,2), at timestamp)")
+    con.sql("INSERT INTO t VALUES (1, '2020-01-01', 1.50, '2020-01-01 05:00'), (2, '2020-01-02', 2.50, NULL)")
+    assert con.sql("SELECT a FROM t WHERE a = $1", [None]).fetchall() == []
+    assert con.sql("SELECT a FROM t WHERE a = $1", ["2"]).fetchall() == [(2,)]
+    assert con.sql("SELECT a FROM t WHERE a = $1", [2.0]).fetchall() == [(2,)]
+    assert con.sql("SELECT a FROM t WHERE a = $1", [np.int16(2)]).fetchall() == [(2,)]
+    assert con.sql("SELECT a FROM t WHERE d = $1", ["2020-01-01"]).fetchall() == [(1,)]
+    assert con.sql("SELECT a FROM t WHERE d = $1", [datetime.date(2020, 1, 2)]).fetchall() == [(2,)]
+    assert con.sql("SELECT a FROM t WHERE at = $1", [np.datetime64("2020-01-01T05:00")]).fetchall() == [(1,)]
+    assert con.sql("SELECT a FROM t WHERE n = $1", [Decimal("1.5")]).fetchall() == [(1,)]
+    for use, value in [
+        ("a = $1", 1.5),
+        ("a = $1", Decimal("1.5")),
+        ("d = $1", datetime.datetime(2020, 1, 1, 5)),
+        ("n = $1", Decimal("1.5001")),
+        ("a = $1", "two"),
+    ]:
+        with pytest.raises(sql.Error):
+            con.sql(f"SELECT a FROM t WHERE {use}", [value])
+    with pytest.raises(ValueError, match="has 1 parameters, and 2 values"):
+        con.sql("SELECT a FROM t WHERE a = $1", [1, 2])
+    with pytest.raises(TypeError, match=r"\$1"):
+        con.sql("SELECT a FROM t WHERE a = $1", [2**70])
+
+
+def test_nanoseconds_are_not_cut(con):
+    whole = np.array([1_000, 2_000], "M8[ns]")
+    con.load("t", {"at": whole})
+    assert con.sql("SELECT count(DISTINCT at) FROM t").fetchone() == (2,)
+    with pytest.raises(ValueError, match="'at'"):
+        con.load("u", {"at": np.array([1_500, 1_700], "M8[ns]")})
+
+
 def test_errors_have_a_state_a_kind_and_the_place(con):
     with pytest.raises(sql.Error, match="nosuch") as caught:
         con.sql("SELECT nosuch FROM (VALUES (1)) AS t (a)")
@@ -204,6 +238,27 @@ def test_threads_share_a_connection_by_turns(con):
         t.join()
     assert failures == []
     assert len(found) == 80 and all(found)
+
+
+def test_signal_handlers_cannot_block_on_their_own_connection():
+    program = (
+        "import signal, espalier.sql as s\n"
+        "con = s.connect()\n"
+        "con.sql('CREATE TABLE t AS SELECT i FROM generate_series(1, 20000) AS g (i)')\n"
+        "def handler(*unused):\n"
+        "    assert not con.closed\n"
+        "    con.sql('SELECT 1')\n"
+        "signal.signal(signal.SIGALRM, handler)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.3)\n"
+        "try:\n"
+        "    con.sql('SELECT count(*) FROM t a, t b WHERE a.i * b.i % 7 = 3 AND a.i + b.i > 5')\n"
+        "    print('finished')\n"
+        "except ValueError as e:\n"
+        "    print('busy' if 'busy' in str(e) else e)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert child.stdout in ("busy\n", "finished\n"), child.stderr  # a fast machine may have finished
+    assert child.returncode == 0
 
 
 def test_ctrl_c_stops_a_statement_and_changes_nothing():

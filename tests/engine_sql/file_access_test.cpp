@@ -33,7 +33,10 @@ class FileAccess : public testing::Test {
 
 TEST_F(FileAccess, StatementsThatNameFilesAreRefusedWithoutIt) {
   std::ofstream(file("a.csv")) << "a\n1\n";
-  database db({.path = folder_ / "db", .allow_file_access = false});
+  database_options options;
+  options.path = folder_ / "db";
+  options.allow_file_access = false;
+  database db(options);
   db.execute("CREATE TABLE t (a integer)");
   expect_refused(db, "SELECT * FROM read_csv('" + file("a.csv") + "')");
   expect_refused(db, "SELECT 1 WHERE EXISTS (SELECT * FROM read_parquet('" + file("none") + "'))");

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -122,6 +123,47 @@ TEST_P(EnginePrepared, NoParameters) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, EnginePrepared, testing::Values("none", "static", "blink", "radix", "hybrid", "auto"));
+
+// A table of one column.
+template <class Builder, class Value>
+std::shared_ptr<arrow::Table> one_column(Builder& builder, const std::vector<std::optional<Value>>& values) {
+  for (const auto& value : values) EXPECT_TRUE((value ? builder.Append(*value) : builder.AppendNull()).ok());
+  const auto array = *builder.Finish();
+  return arrow::Table::Make(arrow::schema({arrow::field("p", array->type())}), {array});
+}
+
+TEST_P(EnginePrepared, ValuesAreNotRoundedToTheTypeOfTheirUse) {
+  for (const char* sql : {"SELECT k FROM t WHERE k = $1", "SELECT count(*) FROM t WHERE k BETWEEN $1 AND 90",
+                          "SELECT k FROM t WHERE k IN ($1, 7)"}) {
+    auto statement = db_.prepare(sql);
+    arrow::DoubleBuilder inexact, exact;
+    EXPECT_THROW((void)statement.execute(*one_column<arrow::DoubleBuilder, double>(inexact, {1.0, 1.5})), sql_error)
+        << sql;
+    arrow::Int64Builder integers;
+    EXPECT_TRUE(
+        statement.execute(*one_column<arrow::DoubleBuilder, double>(exact, {3.0, 90.0}))
+            .rows->Equals(*statement.execute(*one_column<arrow::Int64Builder, std::int64_t>(integers, {3, 90})).rows))
+        << sql;
+  }
+}
+
+TEST_P(EnginePrepared, NullsAndTextsAreParameters) {
+  auto statement = db_.prepare("SELECT count(*) FROM t WHERE k = $1");
+  arrow::NullBuilder nulls;
+  ASSERT_TRUE(nulls.AppendNull().ok());
+  const auto none = *nulls.Finish();
+  const auto of_null =
+      statement.execute(*arrow::Table::Make(arrow::schema({arrow::field("p", none->type())}), {none})).rows;
+  EXPECT_EQ((*of_null->column(1)->GetScalar(0))->ToString(), "0");
+  arrow::StringBuilder texts;
+  arrow::Int64Builder numbers;
+  const auto of_texts =
+      statement.execute(*one_column<arrow::StringBuilder, std::string>(texts, {"7", std::nullopt})).rows;
+  EXPECT_TRUE(of_texts->Equals(
+      *statement.execute(*one_column<arrow::Int64Builder, std::int64_t>(numbers, {7, std::nullopt})).rows));
+  arrow::StringBuilder wrong;
+  EXPECT_THROW((void)statement.execute(*one_column<arrow::StringBuilder, std::string>(wrong, {"seven"})), sql_error);
+}
 
 // The file is read again for each row of parameters, after prepare() has returned.
 TEST(EnginePreparedFiles, AreReadWhenTheStatementRuns) {

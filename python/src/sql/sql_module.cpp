@@ -81,8 +81,12 @@ void translate(const std::exception_ptr& p, void*) {
   }
 }
 
+/// Runs Python's signal handlers. Returns false if one of them has raised an exception. Requires the GIL.
+bool run_signal_handlers() { return PyErr_CheckSignals() == 0; }
+
 /// Runs Python's signal handlers while a statement runs, so that Ctrl-C stops it. Only the thread of the call asks, and
-/// every 20 ms: taking the GIL may wait for other Python threads.
+/// every 20 ms: taking the GIL may wait for other Python threads. A statement of a daemon thread stops when Python
+/// ends: taking the GIL would end the thread within C++ frames then.
 class interrupt_check {
  public:
   [[nodiscard]] engine::cancellation_token token() {
@@ -92,8 +96,12 @@ class interrupt_check {
       const auto now = std::chrono::steady_clock::now();
       if (now - last_ < std::chrono::milliseconds(20)) return false;
       last_ = now;
+      if (!nb::is_alive()) {
+        raised_.store(true, std::memory_order_relaxed);
+        return true;
+      }
       const nb::gil_scoped_acquire locked;
-      if (PyErr_CheckSignals() == 0) return false;
+      if (run_signal_handlers()) return false;
       raised_.store(true, std::memory_order_relaxed);
       return true;
     };
@@ -103,6 +111,36 @@ class interrupt_check {
   std::thread::id caller_ = std::this_thread::get_id();
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   std::atomic<bool> raised_ = false;
+};
+
+/// The turn of a thread at a connection. Waiting threads run Python's signal handlers, so that Ctrl-C ends the wait. A
+/// signal handler that uses the connection whose statement it interrupts gets an error, since it can never have a turn.
+class connection_turn {
+ public:
+  /// Requires the GIL, which is released while the thread waits.
+  explicit connection_turn(std::timed_mutex& mutex, std::atomic<std::thread::id>& owner) : owner_(owner) {
+    if (owner.load() == std::this_thread::get_id()) {
+      throw espalier::error(
+          "The connection is busy: a signal handler cannot use the connection whose statement it "
+          "interrupts.");
+    }
+    lock_ = std::unique_lock(mutex, std::try_to_lock);
+    while (!lock_.owns_lock()) {
+      {
+        const nb::gil_scoped_release unlocked;
+        (void)lock_.try_lock_for(std::chrono::milliseconds(20));
+      }
+      if (!lock_.owns_lock() && !run_signal_handlers()) throw nb::python_error();
+    }
+    owner_.store(std::this_thread::get_id());
+  }
+  connection_turn(const connection_turn&) = delete;
+  connection_turn& operator=(const connection_turn&) = delete;
+  ~connection_turn() { owner_.store(std::thread::id()); }
+
+ private:
+  std::unique_lock<std::timed_mutex> lock_;
+  std::atomic<std::thread::id>& owner_;
 };
 
 template <class T>
@@ -148,9 +186,9 @@ class connection {
 
   template <class Body>
   auto with_database(Body body) {
+    const connection_turn turn(mutex_, owner_);
     interrupt_check interrupts;
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard alone(mutex_);
     if (!database_) throw espalier::error("The connection is closed: call espalier.sql.connect() again.");
     return body(*database_, interrupts.token());
   }
@@ -164,6 +202,10 @@ class connection {
     const auto parameters = table_of_stream(capsule);
     return with_database([&](database& db, const engine::cancellation_token& stop) {
       auto prepared = db.prepare(statement);
+      if (prepared.parameters() != static_cast<std::size_t>(parameters->num_columns())) {
+        throw espalier::error("The statement has " + std::to_string(prepared.parameters()) + " parameters, and " +
+                              std::to_string(parameters->num_columns()) + " values are given.");
+      }
       return prepared.execute(*parameters, stop);
     });
   }
@@ -194,9 +236,10 @@ class connection {
   /// Rolls back an open transaction and writes index files; errors of that are thrown and the database is closed
   /// anyway.
   void close() {
+    const connection_turn turn(mutex_, owner_);
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard alone(mutex_);
     if (!database_) return;
+    closed_ = true;
     try {
       database_->save_indexes();
     } catch (...) {
@@ -206,11 +249,7 @@ class connection {
     database_.reset();
   }
 
-  bool is_closed() {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard alone(mutex_);
-    return !database_.has_value();
-  }
+  [[nodiscard]] bool is_closed() const { return closed_; }
 
   ~connection() {
     // Closing may wait for the disk, and nanobind destroys objects with the GIL held.
@@ -219,7 +258,9 @@ class connection {
   }
 
  private:
-  std::mutex mutex_;
+  std::timed_mutex mutex_;
+  std::atomic<std::thread::id> owner_ = std::thread::id();
+  std::atomic<bool> closed_ = false;
   std::optional<database> database_;
 };
 

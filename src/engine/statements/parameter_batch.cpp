@@ -85,6 +85,27 @@ expr_ptr as_columns(const expr_ptr& e) {
   });
 }
 
+std::shared_ptr<arrow::ChunkedArray> as_chunks(const arrow::Datum& values) {
+  return values.is_array() ? chunked(values.make_array()) : values.chunked_array();
+}
+
+// Throws for a value that the conversion to `type` has changed. It would be compared as another value: 1.5 as 2.
+void require_exact(int number, const std::shared_ptr<arrow::ChunkedArray>& given, const column_type& have,
+                   const std::shared_ptr<arrow::ChunkedArray>& converted, const column_type& type) {
+  const bool exact_type = is_integer(type.id) || type.id == type_id::decimal || type.id == type_id::date;
+  if (!exact_type || have.id == type_id::varchar || have == type || !can_cast(type, have)) return;
+  const auto back = as_chunks(cast(converted, type, have, -1));
+  if (back->Equals(given)) return;
+  for (std::int64_t row = 0; row < given->length(); ++row) {
+    const auto mine = value_of(given->GetScalar(row)), theirs = value_of(back->GetScalar(row));
+    if (mine->Equals(*theirs)) continue;
+    throw_sql_error(codes::invalid_text_representation, -1,
+                    fmt::format("The value {} of ${} is not a value of type {}, as which the statement uses it; write "
+                                "a cast, such as ${}::{}.",
+                                mine->ToString(), number, sql_name(type), number, sql_name(have)));
+  }
+}
+
 // Returns the parameters converted to the types that the statement gives them.
 relation parameter_relation(const arrow::Table& parameters, const std::map<int, column_type>& types) {
   relation out;
@@ -95,8 +116,10 @@ relation parameter_relation(const arrow::Table& parameters, const std::map<int, 
     const auto& column = parameters.column(number - 1);
     const auto have = loaded_type(*column->type());
     if (!have) throw_sql_error(-1, fmt::format("The parameter ${} has a type that cannot be used.", number));
-    const auto stored = value_of(arrow::compute::Cast(column, arrow_type(*have))).chunked_array();
-    out.add(first_parameter_column + static_cast<column_id>(number), cast(stored, *have, type, -1).chunked_array());
+    const auto stored = as_chunks(value_of(arrow::compute::Cast(column, arrow_type(*have))));
+    const auto converted = as_chunks(cast(stored, *have, type, -1));
+    require_exact(number, stored, *have, converted, type);
+    out.add(first_parameter_column + static_cast<column_id>(number), converted);
   }
   return out;
 }
