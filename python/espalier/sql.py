@@ -16,6 +16,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 __all__ = ["Connection", "Error", "Result", "connect"]
 
 ARROW_MAJOR = 25
@@ -197,9 +199,13 @@ def _as_table(data: Any) -> Any:
 
 def _parameter(number: int, value: Any) -> Any:
     """An array of one value."""
-    if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
-        value = _pa.scalar(value)  # numpy.float32, numpy.datetime64, ...
-        return _pa.array([value.as_py()], value.type)
+    if isinstance(value, np.datetime64):
+        microseconds = value.astype("M8[us]")
+        if microseconds != value and not np.isnat(value):
+            raise ValueError(f"The value of ${number}, {value!r}, is not a whole number of microseconds.")
+        value = microseconds.item()
+    elif isinstance(value, np.generic):
+        value = value.item()
     try:
         return _pa.array([value])
     except (_pa.ArrowInvalid, _pa.ArrowTypeError, _pa.ArrowNotImplementedError, OverflowError) as refused:
