@@ -88,13 +88,14 @@ def test_windows_and_appends_in_threads():
     left = pl.DataFrame({"t": [10**9] * 50})
     agg = {"v": ["sum", "last", "count"], "s": "last", "*": "count"}
     wrong: list[object] = []
+    joined: list[bool] = []
     done = threading.Event()
 
     def join(agg, check):
         try:
             while not done.is_set():
                 answer = es.join_window(left, prepared, on="t", window=(None, 0), agg=agg)
-                len(prepared), prepared.nbytes
+                joined.append(len(prepared) <= prepared.nbytes)
                 if answer[:, 1:].unique().height != 1 or not check(*answer.row(0)[1:]):
                     wrong.append(answer.row(0))
         except Exception as e:
@@ -109,13 +110,16 @@ def test_windows_and_appends_in_threads():
     workers = [threading.Thread(target=join, args=(agg, check_all)) for _ in range(2)] + [plain]
     for w in workers:
         w.start()
-    for i in range(1, 400):
+    i = 0
+    while len(joined) < 200 and not wrong:
+        i += 1
         prepared.append(pl.DataFrame({"t": [i], "v": [i], "s": [str(i)]}))
     done.set()
     for w in workers:
         w.join()
     sys.setswitchinterval(interval)
     assert not wrong, wrong[:3]
+    assert all(joined)
 
 
 @pytest.mark.parametrize("appends", [1, 2])  # more do not come in between: the last attempt keeps them waiting
