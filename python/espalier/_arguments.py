@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -56,18 +57,48 @@ def _of_pandas(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     if hasattr(array, "_data") and hasattr(array, "_mask"):  # nullable integers, floats and booleans
         mask = np.asarray(array._mask)
         return np.asarray(array._data), (mask if mask.any() else None)
+    if isinstance(dtype, sys.modules["pandas"].StringDtype):
+        texts, mask = source.to_numpy(dtype=object).tolist(), np.asarray(array.isna())
+        return [None if m else t for t, m in zip(texts, mask.tolist())] if mask.any() else texts, None
     values = source.to_numpy()
     return values, None
 
 
 def text_of_objects(values: np.ndarray) -> list[Any] | None:
-    """An array of str (or of bytes) and missing values (None, NaN) as a list; None if there are other objects."""
+    """An array of str (or of bytes) and missing values (None, NaN, pandas.NA) as a list; None if there are other
+    objects."""
     items = values.tolist()
     if not any(isinstance(item, (str, bytes)) for item in items):
         return None
-    if not all(isinstance(item, (str, bytes)) or item is None or item != item for item in items):
+    if not all(isinstance(item, (str, bytes)) or _is_missing(item) for item in items):
         return None
     return [item if isinstance(item, (str, bytes)) else None for item in items]
+
+
+def _is_missing(item: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    if item is None or (pandas is not None and item is pandas.NA):  # NA != NA has no truth value
+        return True
+    return isinstance(item, (float, np.generic)) and bool(item != item)
+
+
+def array_of(source: Any, what: str) -> np.ndarray:
+    """A list as NumPy reads it, except that integers never become floats or objects: OverflowError if no integer type
+    holds them all."""
+    values = np.asarray(source)
+    if values.ndim != 1 or values.dtype.kind not in "fO" or not all(isinstance(i, (int, np.integer)) for i in source):
+        return values
+    if len(source) == 0:
+        return values
+    numbers = [int(i) for i in source]
+    least, greatest = min(numbers), max(numbers)
+    for dtype in (np.int64, np.uint64):  # such as a list of np.uint64 and np.int64, which NumPy reads as float64
+        if np.iinfo(dtype).min <= least and greatest <= np.iinfo(dtype).max:
+            return np.array(numbers, dtype=dtype)
+    raise OverflowError(
+        f"{what} is a list of integers from {least} to {greatest}, which neither int64 nor uint64 holds: convert it, "
+        "such as to an array of float64."
+    )
 
 
 def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
@@ -80,7 +111,7 @@ def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
         present = next(item for item in source if item is not None)
         values, _ = _of_list([present if item is None else item for item in source], what)
         return values, mask
-    values = np.asarray(source)
+    values = array_of(source, what)
     if values.dtype.kind in "OUS":
         kinds = sorted({type(item).__name__ for item in source})
         if set(kinds) <= {"datetime", "date", "Timestamp"}:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from ._core import JoinColumn, join_count_missing, join_take_array
-from ._join_types import Key
+from ._arguments import array_of
+from ._join_types import INTEGERS, Key
 
 NO_ROW = 0xFFFFFFFF
+_FIRST_INEXACT = 2**53  # float64 holds the integers below it
 _NUMPY_FORMATS = {
     "i1": "c",
     "i2": "s",
@@ -131,16 +133,17 @@ class Frame:
     def order(self, name: str) -> str:
         return "detect"
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
-        """Columns of the frame's library."""
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
+        """Columns of the frame's library. `exact`: integers that float64 does not hold stay integers."""
         raise NotImplementedError
 
     def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
         """A frame of columns; with `beside`, to the right of all columns of this one."""
         raise NotImplementedError
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
-        """A column of the frame's library from an answer; of the dtype of another column, if one is named."""
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
+        """A column of the frame's library from an answer; of the dtype of another column, if one is named. `source`:
+        the column whose values it aggregates."""
         raise NotImplementedError
 
     def concat(self, others: list[Frame]) -> Any:
@@ -185,7 +188,7 @@ class PolarsFrame(Frame):
     def order(self, name: str) -> str:
         return "sorted" if self.native.get_column(name).flags.get("SORTED_ASC") else "detect"
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import polars as pl
 
         # Row numbers with polars' own gather take twice as long (docs/python-joins.md), but know every type.
@@ -215,7 +218,7 @@ class PolarsFrame(Frame):
         series = [column.alias(name) for name, column in zip(names, columns)]
         return self.native.hstack(series) if beside else pl.DataFrame(series)
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import polars as pl
 
         series = pl.Series("", column)
@@ -249,7 +252,7 @@ class PandasFrame(Frame):
             raise ValueError(f"{call}: the {side} frame has several columns {name!r}; rename them.")
         return super().key(name, side, call)
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import pandas as pd
 
         missing = join_count_missing(rows)
@@ -264,6 +267,9 @@ class PandasFrame(Frame):
                     values = values.astype(dtype.newbyteorder("="))
                 if missing and dtype.kind in "iu":
                     out = numpy_key(values, f"Column {name!r}").take_doubles(rows)
+                    if exact and dtype.itemsize == 8 and (np.abs(out) >= _FIRST_INEXACT).any():
+                        mask = rows == NO_ROW
+                        out = pd.arrays.IntegerArray(take_numpy(values, rows), mask)
                 else:
                     fill = np.nan if dtype.kind in "fc" else np.array("NaT", dtype)[()] if dtype.kind in "mM" else None
                     out = take_numpy(values, rows, fill)
@@ -290,9 +296,21 @@ class PandasFrame(Frame):
         left = self.native.reset_index(drop=True)
         return pd.concat([left, made], axis=1) if names else left
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import pandas as pd
 
+        if column.format in INTEGERS:
+            dtype = None if source is None else self.native[source].dtype
+            is_nullable = dtype is not None and not isinstance(dtype, np.dtype)
+            if is_nullable or column.nulls and column.format in "lL":
+                values, missing = column.values().view(_DTYPES[column.format]), column.missing()
+                present = values[~missing]
+                if is_nullable or (present >= _FIRST_INEXACT).any() or (present <= -_FIRST_INEXACT).any():
+                    if isinstance(dtype, pd.ArrowDtype):
+                        import pyarrow as pa
+
+                        return pd.arrays.ArrowExtensionArray(pa.array(column))
+                    return pd.arrays.IntegerArray(values.copy(), missing)
         values = numpy_of(column)
         if dtype_of is not None and values.dtype.kind in "Mm":
             dtype = self.native[dtype_of].dtype
@@ -372,7 +390,7 @@ class ArrowFrame(Frame):
             raise ValueError(f"{place} is there several times; rename the columns.")
         return arrow_key(self.native.column(name))
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import pyarrow as pa
 
         index, taken = None, []
@@ -397,7 +415,7 @@ class ArrowFrame(Frame):
             table = table.append_column(name, column)
         return table
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import pyarrow as pa
 
         array = pa.array(column)
@@ -409,12 +427,17 @@ class ArrowFrame(Frame):
         return pa.concat_tables([self.native, *(o.native for o in others)])
 
 
+def _array(name: str, values: Any) -> np.ndarray:
+    return array_of(values, f"Column {name!r}") if isinstance(values, (list, tuple)) else np.asarray(values)
+
+
 class DictFrame(Frame):
     kind = "dict"
 
     def __init__(self, native: dict[str, Any]) -> None:
         made = {
-            name: values if isinstance(values, np.ndarray) else np.asarray(values) for name, values in native.items()
+            name: values if isinstance(values, np.ndarray) else _array(name, values)
+            for name, values in native.items()
         }
         lengths = {name: len(values) if values.ndim else -1 for name, values in made.items()}
         for name, length in lengths.items():
@@ -445,7 +468,7 @@ class DictFrame(Frame):
             return numpy_key(values.data, place, missing=np.ascontiguousarray(np.ma.getmaskarray(values)))
         return numpy_key(values, place)
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         missing = join_count_missing(rows)
         taken: list[Any] = []
         for name in names:
@@ -466,7 +489,9 @@ class DictFrame(Frame):
         made = dict(zip(names, columns))
         return {**self.native, **made} if beside else made
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
+        if column.nulls and column.format in INTEGERS:
+            return np.ma.MaskedArray(column.values().view(_DTYPES[column.format]).copy(), column.missing())
         return numpy_of(column)
 
     def concat(self, others: list[Frame]) -> Any:
