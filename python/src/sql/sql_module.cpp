@@ -176,12 +176,13 @@ class connection {
   connection(const std::string& path, bool read_only, std::optional<std::int64_t> memory_limit, bool use_indexes,
              bool file_access) {
     const nb::gil_scoped_release unlocked;
-    database_.emplace(engine::database_options{.path = path,
-                                               .device = std::nullopt,
-                                               .use_indexes = use_indexes,
-                                               .read_only = read_only,
-                                               .memory_limit = memory_limit,
-                                               .allow_file_access = file_access});
+    engine::database_options options;
+    options.path = path;
+    options.read_only = read_only;
+    options.memory_limit = memory_limit;
+    options.use_indexes = use_indexes;
+    options.allow_file_access = file_access;
+    database_.emplace(std::move(options));
   }
 
   template <class Body>
