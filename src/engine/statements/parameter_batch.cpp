@@ -94,7 +94,7 @@ void require_exact(int number, const std::shared_ptr<arrow::ChunkedArray>& given
                    const std::shared_ptr<arrow::ChunkedArray>& converted, const column_type& type) {
   const bool exact_type = is_integer(type.id) || type.id == type_id::decimal || type.id == type_id::date;
   if (!exact_type || have.id == type_id::varchar || have == type || !can_cast(type, have)) return;
-  const auto back = as_chunks(cast(converted, type, have, -1));
+  const auto back = as_chunks(cast(flat(converted), type, have, -1));
   if (back->Equals(given)) return;
   for (std::int64_t row = 0; row < given->length(); ++row) {
     const auto mine = value_of(given->GetScalar(row)), theirs = value_of(back->GetScalar(row));
@@ -117,7 +117,7 @@ relation parameter_relation(const arrow::Table& parameters, const std::map<int, 
     const auto have = loaded_type(*column->type());
     if (!have) throw_sql_error(-1, fmt::format("The parameter ${} has a type that cannot be used.", number));
     const auto stored = as_chunks(value_of(arrow::compute::Cast(column, arrow_type(*have))));
-    const auto converted = as_chunks(cast(stored, *have, type, -1));
+    const auto converted = as_chunks(cast(flat(stored), *have, type, -1));
     require_exact(number, stored, *have, converted, type);
     out.add(first_parameter_column + static_cast<column_id>(number), converted);
   }
