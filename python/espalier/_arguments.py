@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._lists import of_list
+
 
 def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     """Return (array, mask): a NumPy array, a list of str or bytes, or an object with __arrow_c_stream__; and which
@@ -18,13 +20,16 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     if module == "pandas":
         return _of_pandas(source, what)
     if isinstance(source, (list, tuple)):
-        return _of_list(source, what)
+        return of_list(source, what)
     if hasattr(source, "__cuda_array_interface__"):
         raise TypeError(
             f"{what} is in the memory of a GPU: this build of espalier works in host memory; copy it to the host."
         )
     if isinstance(source, (numbers.Number, np.generic)):
-        raise TypeError(f"{what} is a scalar of type {type(source).__name__}: a one-dimensional array is needed.")
+        raise TypeError(
+            f"{what} is a scalar of type {type(source).__name__}: give a one-dimensional array, or one str or bytes "
+            "where the keys are text."
+        )
     if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
         return np.asarray(source), None
     if hasattr(source, "__dlpack__"):
@@ -44,20 +49,24 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
 
 
 def _of_pandas(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
-    array = getattr(source, "array", None)
+    array = getattr(source, "array", source if hasattr(source, "dtype") and hasattr(source, "take") else None)
     if array is None:
         raise TypeError(f"{what} is a {type(source).__name__}: pass one column, not a table.")
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
-        values = source.to_numpy()
-        return values, None
+        return source.to_numpy(), None
     if getattr(dtype, "tz", None) is not None:  # a moment is compared as UTC
-        return source.to_numpy(dtype=f"datetime64[{dtype.unit}]"), None
+        return array.asi8.view(f"datetime64[{dtype.unit}]"), None
     if hasattr(array, "_data") and hasattr(array, "_mask"):  # nullable integers, floats and booleans
         mask = np.asarray(array._mask)
         return np.asarray(array._data), (mask if mask.any() else None)
-    values = source.to_numpy()
-    return values, None
+    if hasattr(source, "to_numpy"):
+        return source.to_numpy(), None
+    return np.asarray(source), None  # Categorical
+
+
+def _is_missing(item: Any) -> bool:
+    return item is None or type(item).__name__ == "NAType" or isinstance(item, (float, np.floating)) and item != item
 
 
 def text_of_objects(values: np.ndarray) -> list[Any] | None:
@@ -65,29 +74,6 @@ def text_of_objects(values: np.ndarray) -> list[Any] | None:
     items = values.tolist()
     if not any(isinstance(item, (str, bytes)) for item in items):
         return None
-    if not all(isinstance(item, (str, bytes)) or item is None or item != item for item in items):
+    if not all(isinstance(item, (str, bytes)) or _is_missing(item) for item in items):
         return None
     return [item if isinstance(item, (str, bytes)) else None for item in items]
-
-
-def _of_list(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
-    if len(source) == 0:
-        return np.empty(0, dtype=np.float64), None
-    if any(item is None for item in source):
-        mask = np.fromiter((item is None for item in source), dtype=bool, count=len(source))
-        if mask.all():
-            return np.zeros(len(source)), mask
-        present = next(item for item in source if item is not None)
-        values, _ = _of_list([present if item is None else item for item in source], what)
-        return values, mask
-    values = np.asarray(source)
-    if values.dtype.kind in "OUS":
-        kinds = sorted({type(item).__name__ for item in source})
-        if set(kinds) <= {"datetime", "date", "Timestamp"}:
-            return np.asarray(source, dtype="datetime64[us]"), None
-        if set(kinds) <= {"timedelta", "Timedelta"}:
-            return np.asarray(source, dtype="timedelta64[us]"), None
-        raise TypeError(
-            f"{what} is a list of {', '.join(kinds)}: numbers, bool, str, bytes, dates or times are taken."
-        )
-    return values, None

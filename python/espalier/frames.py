@@ -13,6 +13,7 @@ import numpy as np
 
 from ._core import JoinColumn, join_count_missing, join_take_array
 from ._join_types import Key
+from ._lists import of_column
 
 NO_ROW = 0xFFFFFFFF
 _NUMPY_FORMATS = {
@@ -124,6 +125,11 @@ class Frame:
 
     def dtype(self, name: str) -> str:
         raise NotImplementedError
+
+    def value_kind(self, name: str) -> Any:
+        """What must be equal of two columns whose rows can be put together without a change of values. The libraries of
+        frames with strict types see to it themselves."""
+        return None
 
     def column(self, name: str, place: str) -> JoinColumn:
         raise NotImplementedError
@@ -240,6 +246,9 @@ class PandasFrame(Frame):
 
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
+
+    def value_kind(self, name: str) -> Any:
+        return _value_kind(self.native[name].dtype)
 
     def column(self, name: str, place: str) -> JoinColumn:
         return pandas_key(self.native[name].array, place)
@@ -413,13 +422,9 @@ class DictFrame(Frame):
     kind = "dict"
 
     def __init__(self, native: dict[str, Any]) -> None:
-        made = {
-            name: values if isinstance(values, np.ndarray) else np.asarray(values) for name, values in native.items()
-        }
-        lengths = {name: len(values) if values.ndim else -1 for name, values in made.items()}
+        made = {name: _array_of(values, name) for name, values in native.items()}
+        lengths = {name: len(values) for name, values in made.items()}
         for name, length in lengths.items():
-            if length < 0:
-                raise ValueError(f"Array {name!r} has no dimension; pass arrays with one element per row.")
             if length != next(iter(lengths.values())):
                 first = next(iter(lengths))
                 raise ValueError(
@@ -438,6 +443,9 @@ class DictFrame(Frame):
 
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
+
+    def value_kind(self, name: str) -> Any:
+        return _value_kind(self.native[name].dtype)
 
     def column(self, name: str, place: str) -> JoinColumn:
         values = self.native[name]
@@ -476,6 +484,25 @@ class DictFrame(Frame):
             else np.concatenate([values, *(o.native[name] for o in others)])
             for name, values in self.native.items()
         }
+
+
+def _value_kind(dtype: Any) -> Any:
+    """Integers of one sign, floats, and text have a common type of the same kind; times must have the same unit."""
+    if not isinstance(dtype, np.dtype):
+        return str(dtype) if dtype.kind in "mM" else dtype.kind
+    return dtype if dtype.kind in "mMVc" else "O" if dtype.kind in "UTO" else dtype.kind
+
+
+def _array_of(values: Any, name: str) -> np.ndarray:
+    if isinstance(values, (list, tuple)):
+        array = of_column(values, f"Column {name!r}")
+    else:
+        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(
+            f"Array {name!r} has {array.ndim or 'no'} dimensions; pass one-dimensional arrays, with one element per row."
+        )
+    return array
 
 
 _DTYPES = {
