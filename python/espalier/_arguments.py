@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 from typing import Any
 
 import numpy as np
@@ -60,20 +61,25 @@ def _of_pandas(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     if hasattr(array, "_data") and hasattr(array, "_mask"):  # nullable integers, floats and booleans
         mask = np.asarray(array._mask)
         return np.asarray(array._data), (mask if mask.any() else None)
-    if hasattr(source, "to_numpy"):
-        return source.to_numpy(), None
-    return np.asarray(source), None  # Categorical
-
-
-def _is_missing(item: Any) -> bool:
-    return item is None or type(item).__name__ == "NAType" or isinstance(item, (float, np.floating)) and item != item
+    if isinstance(dtype, sys.modules["pandas"].StringDtype):
+        texts, mask = np.asarray(array, dtype=object).tolist(), np.asarray(array.isna())
+        return [None if m else t for t, m in zip(texts, mask.tolist())] if mask.any() else texts, None
+    return (source.to_numpy() if hasattr(source, "to_numpy") else np.asarray(source)), None  # the latter: Categorical
 
 
 def text_of_objects(values: np.ndarray) -> list[Any] | None:
-    """An array of str (or of bytes) and missing values (None, NaN) as a list; None if there are other objects."""
+    """An array of str (or of bytes) and missing values (None, NaN, pandas.NA) as a list; None if there are other
+    objects."""
     items = values.tolist()
     if not any(isinstance(item, (str, bytes)) for item in items):
         return None
     if not all(isinstance(item, (str, bytes)) or _is_missing(item) for item in items):
         return None
     return [item if isinstance(item, (str, bytes)) else None for item in items]
+
+
+def _is_missing(item: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    if item is None or (pandas is not None and item is pandas.NA):  # NA != NA has no truth value
+        return True
+    return isinstance(item, (float, np.generic)) and bool(item != item)

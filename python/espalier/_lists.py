@@ -76,12 +76,15 @@ def _numbers(items: Sequence[Any], types: set[type], what: str) -> np.ndarray:
         return values if values.dtype.kind in "biu" else np.array([int(item) for item in items], dtype=np.int64)
     if low >= 0 and high <= _MAX:
         return np.array([int(item) for item in items], dtype=np.uint64)
-    raise ValueError(f"{what} is a list with integers from {low} to {high}: no type of 64 bits holds all of them.")
+    raise OverflowError(
+        f"{what} is a list of integers from {low} to {high}, which neither int64 nor uint64 holds: convert it, such "
+        "as to an array of float64."
+    )
 
 
-def of_column(source: Sequence[Any], what: str) -> np.ndarray:
-    """A list as a column of a frame: an array, masked where None is among numbers and times. Lists of other objects, and
-    of aware datetimes, whose zone an array cannot hold, become arrays as NumPy makes them."""
+def _of_column(source: Sequence[Any], what: str) -> np.ndarray:
+    """A list as a column of a frame: an array, masked where None is among numbers and times. Lists of other objects,
+    and of aware datetimes, whose zone an array cannot hold, become arrays as NumPy makes them."""
     present = [item for item in source if item is not None]
     kinds = (*_NUMBERS, *_TIMES)
     if not present or not all(isinstance(item, kinds) or _is_nat(item) for item in present):
@@ -90,6 +93,37 @@ def of_column(source: Sequence[Any], what: str) -> np.ndarray:
         return np.asarray(source, dtype=object)
     values, mask = of_list(source, what)
     return values if mask is None else np.ma.MaskedArray(values, mask)
+
+
+def can_append(old: Any, new: Any) -> bool:
+    """Whether the rows of two columns of NumPy or pandas can be put together without a change of values. Integers and
+    floats can while float64 holds the integers."""
+    a, b = _kind(old.dtype), _kind(new.dtype)
+    return a == b or {a, b} <= {"i", "u", "f"} and _fits_floats(old) and _fits_floats(new)
+
+
+def _kind(dtype: Any) -> Any:
+    if not isinstance(dtype, np.dtype):
+        return str(dtype) if dtype.kind in "mM" else dtype.kind
+    return dtype if dtype.kind in "mMVc" else "O" if dtype.kind in "UTO" else dtype.kind
+
+
+def _fits_floats(column: Any) -> bool:
+    column = column.dropna() if hasattr(column, "dropna") else column
+    return column.dtype.kind == "f" or len(column) == 0 or -(2**53) <= column.min() and column.max() <= 2**53
+
+
+def array_of_column(values: Any, name: str) -> np.ndarray:
+    if isinstance(values, (list, tuple)):
+        array = _of_column(values, f"Column {name!r}")
+    else:
+        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(
+            f"Array {name!r} has {array.ndim or 'no'} dimensions; pass one-dimensional arrays, with one element per "
+            "row."
+        )
+    return array
 
 
 def numbers_apart(source: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]] | None:

@@ -46,7 +46,7 @@ def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
         kind = kind_of(source)
         try:
             array, valid, _ = _core.to_numpy(source, what)
-        except ValueError:  # a list of numbers that no type holds
+        except (ValueError, OverflowError):  # a list of numbers that no type holds
             parts = _lists.numbers_apart(source) if isinstance(source, (list, tuple)) else None
             if parts is None or dtype.kind not in "iuf":
                 raise

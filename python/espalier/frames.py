@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ._core import JoinColumn, join_count_missing, join_take_array
-from ._join_types import Key
-from ._lists import of_column
+from ._join_types import INTEGERS, Key
+from ._lists import array_of_column, can_append
 
 NO_ROW = 0xFFFFFFFF
+_FIRST_INEXACT = 2**53  # float64 holds the integers below it
 _NUMPY_FORMATS = {
     "i1": "c",
     "i2": "s",
@@ -126,10 +127,10 @@ class Frame:
     def dtype(self, name: str) -> str:
         raise NotImplementedError
 
-    def value_kind(self, name: str) -> Any:
-        """What must be equal of two columns whose rows can be put together without a change of values. The libraries of
-        frames with strict types see to it themselves."""
-        return None
+    def can_append(self, other: Frame, name: str) -> bool:
+        """Whether the rows of both can be put together without a change of values in this column. polars and Arrow
+        refuse other types themselves."""
+        return True
 
     def column(self, name: str, place: str) -> JoinColumn:
         raise NotImplementedError
@@ -137,16 +138,17 @@ class Frame:
     def order(self, name: str) -> str:
         return "detect"
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
-        """Columns of the frame's library."""
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
+        """Columns of the frame's library. `exact`: integers that float64 does not hold stay integers."""
         raise NotImplementedError
 
     def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
         """A frame of columns; with `beside`, to the right of all columns of this one."""
         raise NotImplementedError
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
-        """A column of the frame's library from an answer; of the dtype of another column, if one is named."""
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
+        """A column of the frame's library from an answer; of the dtype of another column, if one is named. `source`:
+        the column whose values it aggregates."""
         raise NotImplementedError
 
     def concat(self, others: list[Frame]) -> Any:
@@ -191,7 +193,7 @@ class PolarsFrame(Frame):
     def order(self, name: str) -> str:
         return "sorted" if self.native.get_column(name).flags.get("SORTED_ASC") else "detect"
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import polars as pl
 
         # Row numbers with polars' own gather take twice as long (docs/python-joins.md), but know every type.
@@ -221,7 +223,7 @@ class PolarsFrame(Frame):
         series = [column.alias(name) for name, column in zip(names, columns)]
         return self.native.hstack(series) if beside else pl.DataFrame(series)
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import polars as pl
 
         series = pl.Series("", column)
@@ -247,8 +249,8 @@ class PandasFrame(Frame):
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
 
-    def value_kind(self, name: str) -> Any:
-        return _value_kind(self.native[name].dtype)
+    def can_append(self, other: Frame, name: str) -> bool:
+        return can_append(self.native[name], other.native[name])
 
     def column(self, name: str, place: str) -> JoinColumn:
         return pandas_key(self.native[name].array, place)
@@ -258,7 +260,7 @@ class PandasFrame(Frame):
             raise ValueError(f"{call}: the {side} frame has several columns {name!r}; rename them.")
         return super().key(name, side, call)
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import pandas as pd
 
         missing = join_count_missing(rows)
@@ -273,6 +275,9 @@ class PandasFrame(Frame):
                     values = values.astype(dtype.newbyteorder("="))
                 if missing and dtype.kind in "iu":
                     out = numpy_key(values, f"Column {name!r}").take_doubles(rows)
+                    if exact and dtype.itemsize == 8 and (np.abs(out) >= _FIRST_INEXACT).any():
+                        mask = rows == NO_ROW
+                        out = pd.arrays.IntegerArray(take_numpy(values, rows), mask)
                 else:
                     fill = np.nan if dtype.kind in "fc" else np.array("NaT", dtype)[()] if dtype.kind in "mM" else None
                     out = take_numpy(values, rows, fill)
@@ -299,9 +304,21 @@ class PandasFrame(Frame):
         left = self.native.reset_index(drop=True)
         return pd.concat([left, made], axis=1) if names else left
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import pandas as pd
 
+        if column.format in INTEGERS:
+            dtype = None if source is None else self.native[source].dtype
+            is_nullable = dtype is not None and not isinstance(dtype, np.dtype)
+            if is_nullable or column.nulls and column.format in "lL":
+                values, missing = column.values().view(_DTYPES[column.format]), column.missing()
+                present = values[~missing]
+                if is_nullable or (present >= _FIRST_INEXACT).any() or (present <= -_FIRST_INEXACT).any():
+                    if isinstance(dtype, pd.ArrowDtype):
+                        import pyarrow as pa
+
+                        return pd.arrays.ArrowExtensionArray(pa.array(column))
+                    return pd.arrays.IntegerArray(values.copy(), missing)
         values = numpy_of(column)
         if dtype_of is not None and values.dtype.kind in "Mm":
             dtype = self.native[dtype_of].dtype
@@ -381,7 +398,7 @@ class ArrowFrame(Frame):
             raise ValueError(f"{place} is there several times; rename the columns.")
         return arrow_key(self.native.column(name))
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import pyarrow as pa
 
         index, taken = None, []
@@ -406,7 +423,7 @@ class ArrowFrame(Frame):
             table = table.append_column(name, column)
         return table
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import pyarrow as pa
 
         array = pa.array(column)
@@ -422,7 +439,7 @@ class DictFrame(Frame):
     kind = "dict"
 
     def __init__(self, native: dict[str, Any]) -> None:
-        made = {name: _array_of(values, name) for name, values in native.items()}
+        made = {name: array_of_column(values, name) for name, values in native.items()}
         lengths = {name: len(values) for name, values in made.items()}
         for name, length in lengths.items():
             if length != next(iter(lengths.values())):
@@ -444,8 +461,8 @@ class DictFrame(Frame):
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
 
-    def value_kind(self, name: str) -> Any:
-        return _value_kind(self.native[name].dtype)
+    def can_append(self, other: Frame, name: str) -> bool:
+        return can_append(self.native[name], other.native[name])
 
     def column(self, name: str, place: str) -> JoinColumn:
         values = self.native[name]
@@ -453,7 +470,7 @@ class DictFrame(Frame):
             return numpy_key(values.data, place, missing=np.ascontiguousarray(np.ma.getmaskarray(values)))
         return numpy_key(values, place)
 
-    def take(self, names: list[str], rows: np.ndarray) -> list[Any]:
+    def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         missing = join_count_missing(rows)
         taken: list[Any] = []
         for name in names:
@@ -474,7 +491,9 @@ class DictFrame(Frame):
         made = dict(zip(names, columns))
         return {**self.native, **made} if beside else made
 
-    def of_column(self, column: JoinColumn, dtype_of: str | None = None) -> Any:
+    def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
+        if column.nulls and column.format in INTEGERS:
+            return np.ma.MaskedArray(column.values().view(_DTYPES[column.format]).copy(), column.missing())
         return numpy_of(column)
 
     def concat(self, others: list[Frame]) -> Any:
@@ -484,25 +503,6 @@ class DictFrame(Frame):
             else np.concatenate([values, *(o.native[name] for o in others)])
             for name, values in self.native.items()
         }
-
-
-def _value_kind(dtype: Any) -> Any:
-    """Integers of one sign, floats, and text have a common type of the same kind; times must have the same unit."""
-    if not isinstance(dtype, np.dtype):
-        return str(dtype) if dtype.kind in "mM" else dtype.kind
-    return dtype if dtype.kind in "mMVc" else "O" if dtype.kind in "UTO" else dtype.kind
-
-
-def _array_of(values: Any, name: str) -> np.ndarray:
-    if isinstance(values, (list, tuple)):
-        array = of_column(values, f"Column {name!r}")
-    else:
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(
-            f"Array {name!r} has {array.ndim or 'no'} dimensions; pass one-dimensional arrays, with one element per row."
-        )
-    return array
 
 
 _DTYPES = {

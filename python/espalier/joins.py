@@ -7,7 +7,6 @@ the left frame. NULL, NaN and NaT keys match nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -187,10 +186,13 @@ def join_asof(
     rows = asof_rows(sides, strategy, tolerance, allow_exact_matches)
     frame = sides.right()
     names, renamed = sides.right_columns(frame, suffix)
-    return sides.left.build(renamed, frame.take(names, rows), True)
+    return sides.left.build(renamed, frame.take(names, rows, True), True)
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
+
+
+_AGGREGATED = ("integer", "float", "boolean", "date", "datetime", "duration", "time")
 
 
 def _value(key: Key) -> Any:
@@ -198,13 +200,10 @@ def _value(key: Key) -> Any:
     column = key.column
     if column.layout == "bits":
         return column.bits_to_bytes()
-    if (
-        key.type.family in ("integer", "float", "boolean", "date", "datetime", "duration", "time")
-        and column.layout == "fixed"
-    ):
+    if key.type.family in _AGGREGATED and column.layout == "fixed":
         return column
     raise TypeError(
-        f"join_window(): {key.place} cannot be aggregated by count, sum, mean, min or max; use first or last."
+        f"join_window(): {key.place} cannot be aggregated by sum, mean, min or max; use count, first or last."
     )
 
 
@@ -267,54 +266,50 @@ def join_window(
     assert frame is not None
     used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
     keys = {name: frame.key(name, "right", call) for name in used}
-    # first and last take columns of any type: their values come by row number, and only NULLs matter.
-    columns = [
-        _validity(k) if {f for c, f in wanted if c == k.name} <= {"first", "last", "count"} else _value(k)
-        for k in keys.values()
+    # count, first and last take columns of any type: values come by row number, and only NULLs matter.
+    choices = [
+        _validity if {f for c, f in wanted if c == name} <= {"first", "last", "count"} else _value for name in used
     ]
     for column, function in wanted:
         if column != "*":
             _check_aggregate(keys[column], function, call)
     asked = [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted]
-    with_codes = sides.left_codes, sides.groups
-    if sides.prepared is not None:
-        functions = tuple(sorted({f for f, _ in asked}))
-        plain = all(f not in ("first", "last") for f, _ in asked)
-        values = (
-            sides.prepared._window_values(tuple(used), functions, call, _value)
-            if plain
-            else _fresh_values(sides.prepared, columns, functions)
-        )
-        run, inputs = values.window_join, (key.column, *with_codes, key.order)
-    else:
-        run, inputs = _core.window_join, (
-            key.column,
-            sides.right_key.column,
-            sides.left_codes,
-            sides.right_codes,
-            sides.groups,
-            key.order,
-            sides.right_key.order,
-            columns,
-        )
+    ends = preceding, upper, lower_closed, upper_closed, asked
     try:
-        answers = run(*inputs, preceding, upper, lower_closed, upper_closed, asked)
+        if sides.prepared is not None:
+            functions = tuple(sorted({f for f, _ in asked}))
+            inputs = key.column, sides.left_codes, sides.groups, key.order
+            answers, state = sides.prepared._window_join(tuple(zip(used, choices)), functions, call, (*inputs, *ends))
+            same_kind = sides.prepared._as(sides.left.kind, state)
+        else:
+            columns = [choice(k) for choice, k in zip(choices, keys.values())]
+            same_kind = sides.right()
+            answers = _core.window_join(
+                key.column,
+                sides.right_key.column,
+                sides.left_codes,
+                sides.right_codes,
+                sides.groups,
+                key.order,
+                sides.right_key.order,
+                columns,
+                *ends,
+            )
     except OverflowError as error:
         raise OverflowError(
             f"{str(error).partition(';')[0]}; ask for the mean, or convert the column to float64."
         ) from None
-    same_kind = sides.right()
     names, made = [], []
     for (column, function), answer in zip(wanted, answers):
         names.append("count" if column == "*" else f"{column}_{function}")
         if function in ("first", "last"):
-            made.append(same_kind.take([column], answer.values().view(np.uint32))[0])
+            made.append(same_kind.take([column], answer.values().view(np.uint32), True)[0])
         elif function in ("min", "max") or function == "sum" and keys[column].type.family == "duration":
             if function == "sum":
                 answer = answer.reinterpret(keys[column].column.format)
-            made.append(same_kind.of_column(answer, column))
+            made.append(same_kind.of_column(answer, column, column))
         else:
-            made.append(same_kind.of_column(answer))
+            made.append(same_kind.of_column(answer, None, column if function == "sum" else None))
     for name in names:
         if name in sides.left.names or names.count(name) > 1:
             raise ValueError(
@@ -323,20 +318,13 @@ def join_window(
     return sides.left.build(names, made, True)
 
 
-def _fresh_values(prepared: Prepared, columns: list[Any], functions: tuple[str, ...]) -> Any:
-    with prepared._latch:
-        prepared._compact()
-        return _core.WindowValues(prepared._side, columns, list(functions))
-
-
 def _validity(key: Key) -> Any:
-    """A column of bytes with the NULLs of another."""
-    if key.column.layout in ("fixed", "bits"):
-        return _value(replace(key)) if key.type.family not in ("other", "decimal") else _mask(key)
-    return _mask(key)
-
-
-def _mask(key: Key) -> Any:
+    """A value column for count, first and last, of which only the NULLs matter; of any type."""
+    column = key.column
+    if column.layout == "bits" or column.layout == "fixed" and key.type.family in _AGGREGATED:
+        return _value(key)
+    if column.format.startswith("+r"):
+        raise TypeError(f"join_window(): {key.place} is run-end encoded, and its NULLs are not read; decode it.")
     missing = key.column.missing()
     return _core.JoinColumn.from_array(np.zeros(len(missing), np.uint8), "C", missing)
 
@@ -460,8 +448,11 @@ def join_overlaps(
 def _pairs(
     left: Frame, right: Frame, left_rows: np.ndarray, right_rows: np.ndarray, skipped: set[str], suffix: str, call: str
 ) -> Any:
+    for name in left.names:
+        if left.names.count(name) > 1:
+            raise ValueError(f"{call}: the left frame has several columns {name!r}; rename them.")
     right = frame_as(right, left.kind)
     names = [n for n in right.names if n not in skipped]
     renamed = _renamed(names, left.names, suffix, call)
-    columns = left.take(left.names, left_rows) + right.take(names, right_rows)
+    columns = left.take(left.names, left_rows) + right.take(names, right_rows, True)
     return left.build(left.names + renamed, columns, False)

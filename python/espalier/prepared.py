@@ -15,6 +15,10 @@ from .frames import Frame, frame_as, frame_of
 __all__ = ["Prepared", "prepare"]
 
 
+_ATTEMPTS = 2  # of a window join between appends, before it keeps them waiting
+Columns = tuple[tuple[str, Callable[[Key], Any]], ...]
+
+
 def column_names(value: Any, what: str, call: str) -> list[str]:
     if value is None:
         return []
@@ -51,7 +55,7 @@ class Prepared:
         self._latch = threading.RLock()
         self._pieces = [self._frame]
         self._frames: dict[str, Frame] = {}
-        self._values: dict[tuple[tuple[str, ...], tuple[str, ...]], Any] = {}
+        self._values: dict[tuple[Columns, tuple[str, ...]], tuple[Any, Frame]] = {}
         self._has_tails = False
 
     def _group_count(self) -> int:
@@ -83,11 +87,14 @@ class Prepared:
                 self._frames.clear()
             return self._frame
 
-    def _as(self, kind: str) -> Frame:
+    def _as(self, kind: str, state: Frame | None = None) -> Frame:
+        """The frame, or an earlier state of it, as one of another library."""
         with self._latch:
-            whole = self._whole()
+            whole = self._whole() if state is None else state
             if kind == whole.kind:
                 return whole
+            if whole is not self._frame:
+                return frame_as(whole, kind)
             if kind not in self._frames:
                 self._frames[kind] = frame_as(whole, kind)
             return self._frames[kind]
@@ -106,11 +113,10 @@ class Prepared:
         if more.height == 0:
             return
         for name in self._frame.names:
-            old, new = self._frame.value_kind(name), more.value_kind(name)
-            if old != new:
+            if not self._frame.can_append(more, name):
                 raise TypeError(
                     f"{call}: column {name!r} has the dtype {more.dtype(name)}, and in the prepared frame "
-                    f"{self._frame.dtype(name)}; convert it, because older rows would change."
+                    f"{self._frame.dtype(name)}; convert it, because values would change."
                 )
         key = order_as(more.key(self.on, "appended", call), self._key, call)
         bys = [equality_as(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
@@ -143,18 +149,33 @@ class Prepared:
             self._values.clear()
             self._has_tails = False
 
-    def _window_values(
-        self, names: tuple[str, ...], functions: tuple[str, ...], call: str, value: Callable[[Key], Any]
-    ) -> Any:
+    def _window_values(self, chosen: Columns, functions: tuple[str, ...], call: str) -> tuple[Any, Frame]:
+        """Values for aggregates of windows, and the frame that they are of. `chosen`: (column, what makes a value
+        column of its key)."""
         with self._latch:
-            entry = self._values.get((names, functions))
+            entry = self._values.get((chosen, functions))
             if entry is None:
                 self._compact()
                 whole = self._whole()
-                columns = [value(whole.key(n, "right", call)) for n in names]
-                entry = _core.WindowValues(self._side, columns, list(functions))
-                self._values[names, functions] = entry
+                columns = [value(whole.key(name, "right", call)) for name, value in chosen]
+                entry = _core.WindowValues(self._side, columns, list(functions)), whole
+                self._values[chosen, functions] = entry
             return entry
+
+    def _window_join(
+        self, chosen: Columns, functions: tuple[str, ...], call: str, arguments: tuple[Any, ...]
+    ) -> tuple[list[Any], Frame]:
+        """Answers of WindowValues.window_join(), and the frame that row numbers in them belong to."""
+        for _ in range(_ATTEMPTS):
+            values, whole = self._window_values(chosen, functions, call)
+            answers = values.window_join(*arguments)
+            if answers is not None:  # None: rows were appended in between
+                return answers, whole
+        with self._latch:  # appends wait
+            values, whole = self._window_values(chosen, functions, call)
+            answers = values.window_join(*arguments)
+            assert answers is not None
+            return answers, whole
 
 
 def _is_text(key: Key) -> bool:

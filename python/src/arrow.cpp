@@ -336,9 +336,13 @@ column import_chunks(const ArrowSchema& schema, std::vector<owned<ArrowArray>> c
 }
 
 template <class T>
-T* from_capsule(nb::handle capsule, const char* name) {
+T* from_capsule(nb::handle capsule, const char* name, const char* what) {
   auto* const p = static_cast<T*>(PyCapsule_GetPointer(capsule.ptr(), name));
   if (p == nullptr) throw nb::python_error();
+  if (p->release == nullptr) {
+    throw nb::value_error(
+        (std::string(what) + " is an Arrow capsule that was already used: ask for a new one.").c_str());
+  }
   return p;
 }
 /// Takes the structure out of its capsule, whose destructor then finds it released.
@@ -354,7 +358,7 @@ owned<T> take(T* from) {
 namespace detail {
 
 column import_arrow_stream(nb::handle capsule, const char* what) {
-  const auto stream = take(from_capsule<ArrowArrayStream>(capsule, "arrow_array_stream"));
+  const auto stream = take(from_capsule<ArrowArrayStream>(capsule, "arrow_array_stream", what));
   const auto check = [&](int code) {
     if (code == 0) return;
     const char* const message = stream->get_last_error(stream.get());
@@ -375,9 +379,9 @@ column import_arrow_stream(nb::handle capsule, const char* what) {
 }
 
 column import_arrow_array(nb::handle schema_capsule, nb::handle array_capsule, const char* what) {
-  const auto schema = take(from_capsule<ArrowSchema>(schema_capsule, "arrow_schema"));
+  const auto schema = take(from_capsule<ArrowSchema>(schema_capsule, "arrow_schema", what));
   std::vector<owned<ArrowArray>> chunks;
-  chunks.push_back(take(from_capsule<ArrowArray>(array_capsule, "arrow_array")));
+  chunks.push_back(take(from_capsule<ArrowArray>(array_capsule, "arrow_array", what)));
   return import_chunks(*schema, std::move(chunks), what);
 }
 

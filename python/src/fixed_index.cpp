@@ -318,7 +318,7 @@ nb::object fixed_index::range(nb::handle lo, nb::handle hi, interval ends, nb::h
   query_batch low, high;
   if (!read_ends(lo, hi, key_, low, high)) return nb::none();
   range_options options{ends};
-  if (!limit.is_none()) options.limit = nb::cast<std::uint64_t>(limit);
+  options.limit = parse_limit(limit);
   const std::size_t n = low.size();
   const new_array offsets = make_array(int64_type, n + 1);
   const auto starts = scratch<std::uint64_t>(n);

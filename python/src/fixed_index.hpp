@@ -40,6 +40,8 @@ class row_map {
 
 /// "sum,min,max", "all", "none" or None.
 [[nodiscard]] aggregates parse_keep(nb::handle keep);
+/// The most rows of a range: None is no limit. Throws ValueError for a negative number.
+[[nodiscard]] std::uint64_t parse_limit(nb::handle limit);
 [[nodiscard]] interval parse_closed(std::string_view closed);
 
 struct asof_request {

@@ -64,6 +64,22 @@ aggregates parse_keep(nb::handle keep) {
   return static_cast<aggregates>(kept);
 }
 
+std::uint64_t parse_limit(nb::handle limit) {
+  if (limit.is_none()) return std::numeric_limits<std::uint64_t>::max();
+  const nb::object whole = nb::steal(PyNumber_Index(limit.ptr()));
+  if (!whole.is_valid()) {
+    PyErr_Clear();
+    throw nb::type_error(
+        ("limit is of type " + std::string(nb::inst_name(limit).c_str()) + ": give an integer, or None.").c_str());
+  }
+  int overflow = 0;
+  const long long most = PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow);
+  if (overflow < 0 || (overflow == 0 && most < 0)) {
+    throw nb::value_error(("limit is " + std::string(nb::repr(whole).c_str()) + ": it must not be negative.").c_str());
+  }
+  return overflow > 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(most);
+}
+
 interval parse_closed(std::string_view closed) {
   if (closed == "both") return interval::closed;
   if (closed == "left") return interval::right_open;

@@ -1,6 +1,7 @@
 // join_arrow.cpp - columns from and to Arrow's C data interface.
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "arrow_abi.hpp"
 #include "join_columns.hpp"
@@ -48,6 +49,12 @@ void set_layout(join_column& column) {
   }
 }
 
+/// Whether buffer 0 of an array is its validity bitmap. Unions and run-end encoded arrays have NULLs only in their
+/// children.
+bool has_validity_buffer(const std::string& format) {
+  return format != "n" && !format.starts_with("+u") && !format.starts_with("+r");
+}
+
 std::size_t count_nulls(const ArrowArray& array, const bitmap_view& validity) {
   if (array.null_count >= 0) return static_cast<std::size_t>(array.null_count);
   std::size_t nulls = 0;
@@ -67,17 +74,20 @@ std::shared_ptr<join_column> import(const ArrowSchema& schema, const ArrowArray&
     if (array.dictionary == nullptr) throw nb::value_error("An Arrow dictionary array came without its dictionary.");
     column->dictionary = import(*schema.dictionary, *array.dictionary, column->owners.front());
   }
-  if (column->layout == column_layout::other || array.n_buffers < 2) {
-    column->layout = column_layout::other;
-    column->nulls = array.null_count > 0 ? static_cast<std::size_t>(array.null_count) : 0;
-    return column;
-  }
+  if (array.n_buffers < 2) column->layout = column_layout::other;
   const auto offset = static_cast<std::size_t>(array.offset);
-  if (array.buffers[0] != nullptr && array.null_count != 0) {
+  if (column->format == "n") {
+    const auto zeros = std::make_shared<const std::vector<std::uint8_t>>((column->size + 7) / 8);
+    column->owners.push_back(zeros);
+    if (column->size != 0) column->validity = {zeros->data(), 0};
+    column->nulls = column->size;
+  } else if (has_validity_buffer(column->format) && array.n_buffers > 0 && array.buffers[0] != nullptr &&
+             array.null_count != 0) {
     column->validity = {static_cast<const std::uint8_t*>(array.buffers[0]), offset};
     column->nulls = count_nulls(array, column->validity);
     if (column->nulls == 0) column->validity = {};
   }
+  if (column->layout == column_layout::other) return column;
   const auto* values = static_cast<const char*>(array.buffers[1]);
   switch (column->layout) {
     case column_layout::bits:

@@ -120,8 +120,16 @@ class prepared {
     return array_of(std::move(rows));
   }
 
-  [[nodiscard]] std::size_t size() const { return side_.size(); }
-  [[nodiscard]] std::size_t bytes() const { return side_.bytes(); }
+  [[nodiscard]] std::size_t size() const {
+    const nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(latch_);
+    return side_.size();
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    const nb::gil_scoped_release unlocked;
+    const std::shared_lock shared(latch_);
+    return side_.bytes();
+  }
   /// For other joins, which hold the latch meanwhile.
   [[nodiscard]] const prepared_side& side() const { return side_; }
   [[nodiscard]] std::shared_mutex& latch() const { return latch_; }
@@ -212,7 +220,7 @@ std::vector<column_ptr> columns_of(const std::vector<column_handle>& handles) {
   return columns;
 }
 
-/// Value columns over a prepared side. Answers only while the prepared side is as it was.
+/// Value columns over a prepared side.
 class window_values {
  public:
   window_values(std::shared_ptr<prepared> side, const std::vector<column_handle>& values,
@@ -227,16 +235,18 @@ class window_values {
     version_ = side_->version();
     index_.emplace(side_->side(), views, made);
   }
-  std::vector<column_handle> window_join(const column_handle& on, const codes_in& codes, std::uint32_t groups,
-                                         const std::string& order, const nb::object& preceding,
-                                         const nb::object& following, bool lower, bool upper,
-                                         const std::vector<wanted_aggregate>& wanted) const {
+  /// Nothing (None) if the side was appended to or compacted since: its rows moved under the values.
+  std::optional<std::vector<column_handle>> window_join(const column_handle& on, const codes_in& codes,
+                                                        std::uint32_t groups, const std::string& order,
+                                                        const nb::object& preceding, const nb::object& following,
+                                                        bool lower, bool upper,
+                                                        const std::vector<wanted_aggregate>& wanted) const {
     join_side left = side_of(on.column, codes, groups, order);
     const window_bounds bounds = bounds_of(preceding, following, lower, upper);
     const aggregate_outputs answers(wanted, values_, on.column->size);
     const nb::gil_scoped_release unlocked;
     const std::shared_lock shared(side_->latch());
-    if (version_ != side_->version()) throw error("The prepared side was appended to during a window join.");
+    if (version_ != side_->version()) return std::nullopt;
     if (codes.has_value()) left.groups = side_->side().groups();
     index_->window_join(left, bounds, answers.outputs);
     return answers.finish();
@@ -343,7 +353,7 @@ std::pair<row_array, row_array> points_of_spans(const prepared& points, const co
     const nb::gil_scoped_release unlocked;
     const std::shared_lock shared(points.latch());
     if (codes.has_value()) spans.groups = points.side().groups();
-    return pairs_by_point(points_in_spans(spans, points.side()), points.size(), keeps_all);
+    return pairs_by_point(points_in_spans(spans, points.side()), points.side().size(), keeps_all);
   }();
   return pair_arrays(std::move(left), std::move(right));
 }
@@ -505,6 +515,14 @@ void bind_join_columns(nb::module_& m) {
       .def("missing",
            [](const column_handle& c) {
              buffer<bool> missing(join_device(), c.column->size);
+             if (c.column->layout == column_layout::dictionary) {  // the values may be NULL, too
+               const buffer<row_number> rows = dictionary_indices(*c.column);
+               const join_column& values = *c.column->dictionary;
+               for (std::size_t i = 0; i < missing.size(); ++i) {
+                 missing.data()[i] = rows.data()[i] == no_row || !values.validity[rows.data()[i]];
+               }
+               return array_of(std::move(missing));
+             }
              for (std::size_t i = 0; i < missing.size(); ++i) missing.data()[i] = !c.column->validity[i];
              return array_of(std::move(missing));
            })

@@ -153,7 +153,7 @@ nb::object sorted_map::range(nb::handle lo, nb::handle hi, interval ends, nb::ha
   query_batch low, high;
   if (!read_ends(lo, hi, key_, low, high)) return nb::none();
   range_options options{ends};
-  if (!limit.is_none()) options.limit = nb::cast<std::uint64_t>(limit);
+  options.limit = parse_limit(limit);
   espalier::detail::range_buffers found;
   {
     const unlocked parallel;

@@ -381,7 +381,7 @@ nb::object text_index::aggregate(std::string_view op, nb::handle lo, nb::handle 
 
 nb::tuple text_index::rows_of(const std::vector<std::uint64_t>& first, const std::vector<std::uint64_t>& last,
                               nb::handle limit) const {
-  const std::uint64_t most = limit.is_none() ? ~std::uint64_t{0} : nb::cast<std::uint64_t>(limit);
+  const std::uint64_t most = parse_limit(limit);
   const std::size_t n = first.size();
   const new_array offsets = make_array(int64_type, n + 1);
   auto* const at = offsets.as<std::uint64_t>();

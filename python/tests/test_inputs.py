@@ -212,6 +212,86 @@ def test_refused_arguments():
         ix.asof([1], tolerance="5s")
 
 
+def test_used_arrow_capsules_are_refused():
+    """A capsule gives its data once."""
+
+    class Again:
+        def __init__(self, capsules, name):
+            self.capsules = capsules
+            setattr(type(self), name, lambda self, *_: self.capsules)
+
+    for make, name in (
+        (lambda: pl.Series([1, 2]).__arrow_c_stream__(), "__arrow_c_stream__"),
+        (lambda: pytest.importorskip("pyarrow").array([1, 2]).__arrow_c_array__(), "__arrow_c_array__"),
+    ):
+        again = type("Again", (Again,), {})(make(), name)
+        assert len(es.Index(again)) == 2
+        for call in (lambda: es.Index(again), lambda: es.Index([1, 2], again), lambda: es.Index([1]).find(again)):
+            with pytest.raises(ValueError, match="Arrow capsule that was already used"):
+                call()
+
+
+@pytest.mark.parametrize("bad", [[2**63 + 1, -1], (2**64,), [-(2**63) - 1], [None, 2**63, -5], [np.uint64(2**63), -1]])
+def test_lists_of_integers_that_no_type_holds(bad):
+    holding = es.Index([1, 2], [3, 4])
+    for call in (
+        lambda: es.Index(bad),
+        lambda: es.Index([1] * len(bad), bad),
+        lambda: es.SortedMap("i8", "i8").update([1] * len(bad), bad),
+    ):
+        with pytest.raises(OverflowError, match="neither int64 nor uint64"):
+            call()
+    with pytest.raises(ValueError, match="not a value of dtype int64"):
+        es.SortedMap("i8", "i8").update(bad, [1] * len(bad))
+    # Queries are compared element by element.
+    assert holding.contains(bad).tolist() == es.Index([1.5]).contains(bad).tolist() == [False] * len(bad)
+    assert holding.find(bad, default=0).tolist() == [0] * len(bad)
+    ranks = [0 if q is not None and q < 0 else 2 for q in bad]
+    assert holding.searchsorted(bad).tolist() == ranks
+    assert holding.count(bad, bad).tolist() == [0] * len(bad)
+
+
+def test_lists_of_large_integers():
+    assert es.Index([2**63 + 1, 0]).dtype == np.uint64 and 2**63 + 1 in es.Index([2**63 + 1, 0])
+    assert es.Index([np.uint64(7), np.int64(-1)]).dtype == np.int64
+    assert es.Index([2**63, 0.5]).dtype == np.float64
+    assert es.Index([True, 2]).dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", ["string", "string[pyarrow]", "string[python]", "str", "object", "category"])
+def test_null_strings_of_pandas(dtype):
+    texts = pd.Series(["b", None, "a"], dtype=dtype)
+    with pytest.raises(ValueError, match="row 1 is NULL"):
+        es.Index(texts)
+    assert es.Index(texts.dropna()).get_indexer("a") == 1
+    if dtype not in ("object", "category"):  # without a string, objects have no type
+        assert len(es.Index(texts[:0])) == 0
+        with pytest.raises(ValueError, match="row 0 is NULL"):
+            es.Index(texts[1:2])
+    with pytest.raises(ValueError, match="row 1 is NULL"):
+        es.Index(pd.Series(["b", pd.NA, "a"], dtype="object"))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "map", "text"])
+def test_limits_of_ranges(kind):
+    tree = {
+        "numbers": lambda: es.Index([1, 2]),
+        "map": lambda: es.SortedMap("i8", "i8", {1: 3}),
+        "text": lambda: es.Index(["a", "b"]),
+    }[kind]()
+    ends = ("a", "b") if kind == "text" else (1, 2)
+    for call in [tree.range] + ([lambda *_, limit: tree.prefix("a", limit)] if ends[0] == "a" else []):
+        with pytest.raises(ValueError, match="limit is -1: it must not be negative"):
+            call(*ends, limit=-1)
+        with pytest.raises(ValueError, match="negative"):
+            call(*ends, limit=-(2**70))
+        with pytest.raises(TypeError, match="limit is of type float"):
+            call(*ends, limit=1.5)
+        call(*ends, limit=2**70)
+        call(*ends, limit=np.int64(1))
+        call(*ends, limit=0)
+
+
 def test_device_memory_is_refused():
     class OnDevice:
         __cuda_array_interface__ = {"shape": (1,), "typestr": "<f4", "data": (0, False), "version": 3}

@@ -48,11 +48,11 @@ def test_queries_of_lists_are_compared_exactly():
 
 @pytest.mark.parametrize("keys", [[-1, 2**63], [2**53 + 1, 0.5], [2**64], [10**400, 0.5], [-(2**63) - 1]])
 def test_lists_that_no_type_holds_are_refused(keys):
-    with pytest.raises(ValueError, match="keys is a list"):
+    with pytest.raises((OverflowError, ValueError), match="keys is a list"):
         es.Index(keys)
-    with pytest.raises(ValueError, match="values is a list"):
+    with pytest.raises((OverflowError, ValueError), match="values is a list"):
         es.Index(list(range(len(keys))), values=keys)
-    with pytest.raises(ValueError, match="'t'"):
+    with pytest.raises((OverflowError, ValueError), match="'t'"):
         es.join_asof({"t": keys}, {"t": [1]}, on="t")
 
 
