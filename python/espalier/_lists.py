@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 _MIN, _MAX = -(2**63), 2**64 - 1
-_NANOSECONDS = {"D": 86_400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_NANOSECONDS = {
+    "W": 7 * 86_400 * 10**9,
+    "D": 86_400 * 10**9,
+    "h": 3600 * 10**9,
+    "m": 60 * 10**9,
+    "s": 10**9,
+    "ms": 10**6,
+    "us": 10**3,
+    "ns": 1,
+}
 
 
 def of_list(source: Sequence[Any], what: str) -> tuple[Any, np.ndarray | None]:
@@ -210,6 +219,8 @@ def time_of(item: Any, kind: str) -> Any:
 
 def _in_one_unit(items: list[Any], kind: str, what: str) -> np.ndarray:
     """In microseconds, or in the finest unit of the elements if that is finer."""
+    if kind == "M":  # years and months begin on a day
+        items = [item.astype("M8[D]") if np.datetime_data(item.dtype)[0] in ("Y", "M") else item for item in items]
     data = {np.datetime_data(item.dtype) for item in items if not np.isnat(item)}
     unknown = sorted(unit for unit, _ in data if unit not in _NANOSECONDS)
     if unknown:

@@ -75,7 +75,7 @@ def _of_parts(parts: list[tuple[np.ndarray, np.ndarray]], n: int, dtype: np.dtyp
         asked[places] = part
         for mask, more in zip(masks, found):
             mask[places] = False if more is None else more
-    return Queries(values, *(_any(mask) for mask in masks), asked, "numpy")
+    return Queries(values, _any(masks[0]), _any(masks[1]), _any(masks[2]), asked, "numpy")
 
 
 def refuse_none(what: str = "the query") -> None:

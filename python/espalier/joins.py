@@ -215,8 +215,8 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
     for column, functions in agg.items():
         if not isinstance(functions, (str, Sequence)) or not all(isinstance(f, str) for f in functions):
             raise TypeError(
-                f"{call}: the functions of column {column!r} are {functions!r}; name them by str, such as 'mean', out of "
-                f"{', '.join(_AGGREGATES)}."
+                f"{call}: the functions of column {column!r} are {functions!r}; name them by str, such as 'mean', out "
+                f"of {', '.join(_AGGREGATES)}."
             )
         for function in [functions] if isinstance(functions, str) else functions:
             if function not in _AGGREGATES:

@@ -65,7 +65,9 @@ def test_columns_have_one_dimension():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda data: {k: np.array(v) for k, v in data.items()}, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"]
+    "make",
+    [lambda data: {k: np.array(v) for k, v in data.items()}, pd.DataFrame, pl.DataFrame],
+    ids=["dict", "pandas", "polars"],
 )
 def test_appends_keep_the_values_of_older_rows(make):
     large = 2**53 + 1

@@ -21,7 +21,8 @@ def test_integers_are_not_rounded_to_floats():
     m = es.SortedMap("u8", "u8", {5: 1, 2**63 + 1: 2**64 - 1})
     assert list(m.items()) == [(5, 1), (2**63 + 1, 2**64 - 1)]
     assert m.insert([0, 2**63 + 1, 2**63], [7, 7, 7]).tolist() == [True, False, True]
-    assert m.find([2**63 + 1, 2**63]).tolist() == [2**64 - 1, 7] and m.contains([2**63 + 2, 5]).tolist() == [False, True]
+    assert m.find([2**63 + 1, 2**63]).tolist() == [2**64 - 1, 7]
+    assert m.contains([2**63 + 2, 5]).tolist() == [False, True]
     s = es.SortedMap("i8", None, [2**53, 1])
     assert s.discard([2**53 + 1, 0.5]).tolist() == [False, False] and list(s) == [1, 2**53]
     assert s.discard([2**53, 1.0]).tolist() == [True, True] and len(s) == 0
@@ -71,6 +72,7 @@ def test_types_of_lists():
         ([datetime.date(9999, 1, 1), datetime.datetime(1, 1, 1)], "M8[us]"),
         ([np.datetime64("2026-01-01")], "M8[D]"),
         ([np.datetime64("2026-01-01"), np.datetime64(1, "ns")], "M8[ns]"),
+        ([np.datetime64("2026"), np.datetime64("2026-02"), np.datetime64(1, "W")], "M8[us]"),
         ([datetime.timedelta(1), np.timedelta64(1, "s")], "m8[us]"),
         ([A, B], "M8[ns]"),
         ([pd.Timedelta(1, unit="ns"), datetime.timedelta(1)], "m8[ns]"),
@@ -149,7 +151,11 @@ def test_single_values():
             call()
     with pytest.raises(TypeError, match="str or bytes where the keys are text"):
         text.get_indexer(5)
-    for missing, key in ((lambda: m[9], "^9$"), (lambda: m.find([1, 9]), "key 9 .query 1"), (lambda: ix.find(7), "key 7;")):
+    for missing, key in (
+        (lambda: m[9], "^9$"),
+        (lambda: m.find([1, 9]), "key 9 .query 1"),
+        (lambda: ix.find(7), "key 7;"),
+    ):
         with pytest.raises(KeyError, match=key):
             missing()
     with pytest.raises(KeyError, match="query 0"):
