@@ -577,7 +577,12 @@ def frame_as(frame: Frame, kind: str) -> Frame:
     if kind == "pandas":
         import pandas as pd
 
-        return PandasFrame(pd.DataFrame(native) if frame.kind == "dict" else native.to_pandas())
+        made = PandasFrame(pd.DataFrame(native) if frame.kind == "dict" else native.to_pandas())
+        for name in frame.names:  # integers with NULL became floats
+            if frame.names.count(name) == 1 and frame.dtype(name).lower() in ("int64", "uint64"):
+                if made.native[name].dtype.kind == "f":
+                    made.native[name] = made.of_column(frame.column(name, f"Column {name!r}"))
+        return made
     if kind == "pyarrow":
         import pyarrow as pa
 

@@ -176,6 +176,15 @@ def test_small_integers_of_pandas_become_floats():
             assert int(answer["v"][1]) == value and answer["v"].isna().tolist() == [True, False]
 
 
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "dict"])
+def test_integers_of_another_library_next_to_nulls(kind):
+    right = frame(kind, {"t": [1, 2], "v": [BIG, None], "w": [7, None]}, {"v": pl.Int64})
+    for side in (right, es.prepare(right, "t")):
+        answer = es.join_asof(pd.DataFrame({"t": [0, 1, 2]}), side, "t")
+        assert int(answer["v"][1]) == BIG and answer["v"].isna().tolist() == [True, False, True]
+        assert answer["w"][1] == 7
+
+
 def test_integers_of_dicts_next_to_nulls_are_masked():
     right = {"t": np.array([1]), "v": np.array([BIG])}
     answer = es.join_window({"t": np.array([1, 9])}, right, "t", window=(0, 0), agg={"v": ["sum", "min"]})
