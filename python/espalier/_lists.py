@@ -25,10 +25,16 @@ def of_list(source: Sequence[Any], what: str) -> tuple[Any, np.ndarray | None]:
     """(array, mask): the elements in a type that holds all of them exactly, and which of them are None."""
     if len(source) == 0:
         return np.empty(0, dtype=np.float64), None
+    types = set(map(type, source))
+    if len(types) == 1 and types <= {int, float, bool}:
+        try:
+            return np.array(source, dtype=np.int64 if types == {int} else None), None
+        except OverflowError:
+            pass
     mask, present = _without_none(source)
     if not present:
         return np.zeros(len(source)), mask
-    types = {type(item) for item in present}
+    types = set(map(type, present))
     if any(issubclass(t, _TIMES) or t.__name__ == "NaTType" for t in types):
         values = _times(present, types, what)
     elif all(issubclass(t, _NUMBERS) for t in types):
