@@ -141,12 +141,13 @@ def array_of_column(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def numbers_apart(source: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """A list of numbers as (places, values) of several types, which hold every element exactly. Integers beyond 64 bits
-    are infinite, as for one query. None if there is anything else than numbers."""
+def numbers_apart(source: Sequence[Any]) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[tuple[int, int]]] | None:
+    """A list of numbers as (places, values) of several types, which hold every element exactly, and integers beyond 64
+    bits with their places. None if there is anything else than numbers."""
     signed: list[int] = []
     unsigned: list[int] = []
     real: list[Any] = []
+    large: list[tuple[int, int]] = []
     places: tuple[list[int], list[int], list[int]] = ([], [], [])
     for i, item in enumerate(source):
         if item is None:
@@ -154,8 +155,7 @@ def numbers_apart(source: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]] 
         if isinstance(item, (bool, np.bool_)) or isinstance(item, _INTEGERS):
             number = int(item)
             if number < _MIN or number > _MAX:
-                real.append(np.inf if number > 0 else -np.inf)
-                places[2].append(i)
+                large.append((i, number))
             elif number < 0:
                 signed.append(number)
                 places[0].append(i)
@@ -172,7 +172,7 @@ def numbers_apart(source: Sequence[Any]) -> list[tuple[np.ndarray, np.ndarray]] 
         (np.array(at, dtype=np.intp), np.array(values, dtype=dtype))
         for at, (values, dtype) in zip(places, parts)
         if at
-    ]
+    ], large
 
 
 # ---- times ----------------------------------------

@@ -40,6 +40,8 @@ _TIMES = (datetime.datetime, datetime.date, datetime.timedelta)
 
 
 def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
+    if isinstance(source, int) and dtype.kind in "iuf" and not -(2**63) <= source < 2**64:
+        return _of_parts(([], [(0, source)]), 1, dtype, what, "scalar")
     if is_one_value(source):
         array, valid, kind = _scalar(source, dtype, what), None, "scalar"
     else:
@@ -50,7 +52,7 @@ def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
             parts = _lists.numbers_apart(source) if isinstance(source, (list, tuple)) else None
             if parts is None or dtype.kind not in "iuf":
                 raise
-            return _of_parts(parts, len(source), dtype, what)
+            return _of_parts(parts, len(source), dtype, what, kind)
         if len(array) == 0 and isinstance(source, (list, tuple)):
             array = np.empty(0, dtype=dtype)
     null = None if valid is None else ~valid
@@ -64,18 +66,35 @@ def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
     return Queries(np.ascontiguousarray(values), _any(gap), _any(below), _any(null), array, kind)
 
 
-def _of_parts(parts: list[tuple[np.ndarray, np.ndarray]], n: int, dtype: np.dtype, what: str) -> Queries:
-    """Queries of several types: negative integers, others, and floats."""
+def _of_parts(parts: tuple[list[Any], list[Any]], n: int, dtype: np.dtype, what: str, kind: str) -> Queries:
+    """Queries of several types: negative integers, others, floats, and integers beyond 64 bits."""
     values = np.zeros(n, dtype=dtype)
     asked = np.zeros(n, dtype=np.longdouble)  # 64 bits of digits, or more
     masks = np.zeros((3, n), dtype=bool)  # gap, below, null
     masks[2] = True  # what is None
-    for places, part in parts:
+    for place, number in parts[1]:
+        floor, is_above = _floor(number)
+        one, gap, below, _ = _convert(np.array([floor]), dtype, what)
+        values[place], asked[place] = one[0], floor
+        masks[:, place] = is_above or gap is not None and gap[0], below is not None and below[0], False
+        masks[0, place] &= not masks[1, place]
+    for places, part in parts[0]:
         values[places], *found = _convert(part, dtype, what)
         asked[places] = part
         for mask, more in zip(masks, found):
             mask[places] = False if more is None else more
-    return Queries(values, _any(masks[0]), _any(masks[1]), _any(masks[2]), asked, "numpy")
+    return Queries(values, _any(masks[0]), _any(masks[1]), _any(masks[2]), asked, kind)
+
+
+def _floor(number: int) -> tuple[float, bool]:
+    """The greatest float64 that is not greater, and whether the number is above it."""
+    try:
+        floor = float(number)
+    except OverflowError:
+        return (float(np.finfo(np.float64).max) if number > 0 else -math.inf), True
+    if floor > number:
+        floor = math.nextafter(floor, -math.inf)
+    return floor, floor < number
 
 
 def refuse_none(what: str = "the query") -> None:
@@ -118,11 +137,6 @@ def _scalar(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")
     if isinstance(source, _TIMES + (str, bytes)):
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")
-    if isinstance(source, int) and not isinstance(source, bool):
-        if source > np.iinfo(np.uint64).max:
-            return np.array([np.inf])
-        if source < np.iinfo(np.int64).min:
-            return np.array([-np.inf])
     array = np.array([source])
     if array.dtype.kind not in "biufmM":
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")

@@ -43,6 +43,10 @@ def test_queries_of_lists_are_compared_exactly():
     ix = es.Index([2**53, 5])
     assert ix.contains([2**53 + 1, 0.5]).tolist() == [False, False]
     assert ix.contains((2**53, 5.0)).tolist() == [True, True]
+    ix = es.Index([2.0**70, -1e300, 1e300])
+    assert ix.searchsorted([2**70 + 1, 2**70, -(2**70), 10**400, -(10**400), 0.5]).tolist() == [2, 1, 1, 3, 0, 1]
+    assert [ix.searchsorted(q) for q in (2**70 + 1, 2**70, -(2**70), 10**400, -(10**400))] == [2, 1, 1, 3, 0]
+    assert 2**70 in ix and 2**70 + 1 not in ix and ix.contains([2**70, 2**70 + 1]).tolist() == [True, False]
     floats = es.Index(np.array([2.0**53, 0.5]))
     assert floats.contains([2**53 + 1, 0.5]).tolist() == [False, True]
 
