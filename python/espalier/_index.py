@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -82,11 +83,15 @@ class Index:
             right = True
         else:
             raise ValueError(f"side is '{side}'; use 'left' or 'right'.")
+        if q is None:
+            _queries.refuse_none()
         answer = self._tree.searchsorted(q, right)
         return self._slow_searchsorted(q, right) if answer is None else answer
 
     def get_indexer(self, q: Any) -> Any:
         """The row of the first element with each key, -1 if there is none."""
+        if q is None:
+            _queries.refuse_none()
         answer = self._tree.get_indexer(q)
         if answer is not None:
             return answer
@@ -100,9 +105,15 @@ class Index:
     def find(self, q: Any, default: Any = _RAISE) -> Any:
         """The value of the first element with each key, or `default`; without a default a missing key is a KeyError.
         An index without values has the rows as values."""
-        if self._value_dtype is None:
-            return self._find_rows(q, default)
+        try:
+            return self._find_rows(q, default) if self._value_dtype is None else self._find_values(q, default)
+        except KeyError as error:
+            raise _queries.missing_key(error, q, "index") from None
+
+    def _find_values(self, q: Any, default: Any) -> Any:
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
+        if q is None:
+            _queries.refuse_none()
         answer = self._tree.find(q, fallback)
         if answer is not None:
             return answer
@@ -136,6 +147,8 @@ class Index:
 
     def contains(self, q: Any) -> Any:
         """Whether the index has each key."""
+        if q is None:
+            _queries.refuse_none()
         answer = self._tree.contains(q)
         if answer is not None:
             return answer
@@ -159,6 +172,8 @@ class Index:
         where not. "backward": the greatest key that is not greater, of equal keys the last; "forward": the least key
         that is not less, of equal keys the first; "nearest": the nearer of both, the backward one if distances are
         equal."""
+        if q is None:
+            _queries.refuse_none()
         if self._is_text:
             return self._tree.asof(q, direction, tolerance, allow_exact_matches)
         limit = _queries.tolerance_of(tolerance, self._dtype)
@@ -205,6 +220,8 @@ class Index:
     def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
         """Number of elements with lo <= key <= hi; `closed` says which ends belong to the range: "both", "left",
         "right", "neither"."""
+        if lo is None or hi is None:
+            _refuse_open(lo)
         answer = self._tree.count(lo, hi, closed)
         if answer is not None:
             return answer
@@ -231,6 +248,8 @@ class Index:
 
     def range(self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None) -> tuple[Any, Any]:
         """(offsets, rows): the rows of range i are rows[offsets[i]:offsets[i + 1]], in key order, at most `limit`."""
+        if lo is None or hi is None:
+            _refuse_open(lo)
         answer = self._tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer
@@ -244,6 +263,8 @@ class Index:
         range()."""
         if not self._is_text:
             raise TypeError(f"the keys are {self._dtype}: only str and bytes have prefixes.")
+        if p is None:
+            _queries.refuse_none("the prefix")
         return self._tree.prefix(p, limit)
 
     # ---- files and copies ----------------------------------------
@@ -300,13 +321,20 @@ class Index:
         return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
 
     def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None) -> Any:
-        answer = self._tree.aggregate(op, lo, hi, closed, fallback)
-        if answer is not None:
-            return answer
-        a, b, kind = self._ends(lo, hi, closed)
-        return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
+        if lo is None or hi is None:
+            _refuse_open(lo)
+        try:
+            answer = self._tree.aggregate(op, lo, hi, closed, fallback)
+            if answer is not None:
+                return answer
+            a, b, kind = self._ends(lo, hi, closed)
+            return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
+        except OverflowError as error:
+            raise _queries.sum_overflow(error) from None
 
     def _neighbour(self, q: Any, is_successor: bool) -> tuple[Any, Any, Any]:
+        if q is None:
+            _queries.refuse_none()
         answer = self._tree.neighbour(q, is_successor)
         if answer is not None:
             return answer
@@ -373,13 +401,26 @@ def open(path: Any, verify: bool = True) -> Index:
     return _file.load(path, verify)
 
 
-def _one(value: Any, dtype: Any) -> np.ndarray:
-    """A default as an array of one value of this type, if the type can hold it."""
+def _refuse_open(lo: Any) -> None:
+    _queries.refuse_none("lo" if lo is None else "hi")
+
+
+def _one(value: Any, dtype: Any, what: str = "default") -> np.ndarray:
+    """A default or another single value as an array of this type, if the type can hold it."""
     if value is None:
-        raise TypeError(f"default is None: give a value of dtype {dtype}.")
+        raise TypeError(f"{what} is None: give a value of dtype {dtype}.")
+    if not isinstance(dtype, np.dtype):
+        return np.array([value], dtype=dtype)
+    if dtype.kind in "mM" and isinstance(value, (*_queries._TIMES, np.datetime64, np.timedelta64, str)):
+        queries = _queries.read(value, dtype, what)
+        if queries.gap is not None or queries.below is not None:
+            raise TypeError(f"{what} {value!r} is not a value of dtype {dtype}.")
+        return queries.source.astype(dtype) if queries.null is not None else queries.values
+    if dtype.kind in "iubf" and not isinstance(value, (numbers.Number, np.generic, np.ndarray)):
+        raise TypeError(f"{what} is of type {type(value).__name__}, and the type asked for is {dtype}.")
     one = np.array([value], dtype=dtype)
     if dtype.kind in "iub" and one[0] != value:
-        raise TypeError(f"default {value!r} is not a value of dtype {dtype}.")
+        raise TypeError(f"{what} {value!r} is not a value of dtype {dtype}.")
     return one
 
 

@@ -415,3 +415,14 @@ def window_end(
     if exact.denominator == 1:
         return int(exact), is_closed
     return (math.ceil(exact) if is_lower else math.floor(exact)), True
+
+
+def check_window(window: Any, key: Key, units_differ: bool) -> None:
+    """Refuses ends in the wrong order. A window between two neighbouring keys is empty, and no error."""
+    lower = distance(window[0], key, "The lower end of the window", units_differ)
+    upper = distance(window[1], key, "The upper end of the window", units_differ)
+    if lower is not None and upper is not None and lower > upper:
+        raise ValueError(
+            f"The window ({window[0]!r}, {window[1]!r}) ends before it begins; give the lower end first, such as "
+            f"({window[1]!r}, {window[0]!r})."
+        )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _core
+from . import _core, _lists
 from ._answers import kind_of
 
 
@@ -39,11 +40,19 @@ _TIMES = (datetime.datetime, datetime.date, datetime.timedelta)
 
 
 def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
-    if isinstance(source, (str, bytes, numbers.Number, np.generic, *_TIMES)):
+    if isinstance(source, int) and dtype.kind in "iuf" and not -(2**63) <= source < 2**64:
+        return _of_parts(([], [(0, source)]), 1, dtype, what, "scalar")
+    if is_one_value(source):
         array, valid, kind = _scalar(source, dtype, what), None, "scalar"
     else:
         kind = kind_of(source)
-        array, valid, _ = _core.to_numpy(source, what)
+        try:
+            array, valid, _ = _core.to_numpy(source, what)
+        except (ValueError, OverflowError):  # a list of numbers that no type holds
+            parts = _lists.numbers_apart(source) if isinstance(source, (list, tuple)) else None
+            if parts is None or dtype.kind not in "iuf":
+                raise
+            return _of_parts(parts, len(source), dtype, what, kind)
         if len(array) == 0 and isinstance(source, (list, tuple)):
             array = np.empty(0, dtype=dtype)
     null = None if valid is None else ~valid
@@ -57,39 +66,96 @@ def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
     return Queries(np.ascontiguousarray(values), _any(gap), _any(below), _any(null), array, kind)
 
 
+def _of_parts(parts: tuple[list[Any], list[Any]], n: int, dtype: np.dtype, what: str, kind: str) -> Queries:
+    """Queries of several types: negative integers, others, floats, and integers beyond 64 bits."""
+    values = np.zeros(n, dtype=dtype)
+    asked = np.zeros(n, dtype=np.longdouble)  # 64 bits of digits, or more
+    masks = np.zeros((3, n), dtype=bool)  # gap, below, null
+    masks[2] = True  # what is None
+    for place, number in parts[1]:
+        floor, is_above = _floor(number)
+        one, gap, below, _ = _convert(np.array([floor]), dtype, what)
+        values[place], asked[place] = one[0], floor
+        masks[:, place] = is_above or gap is not None and gap[0], below is not None and below[0], False
+        masks[0, place] &= not masks[1, place]
+    for places, part in parts[0]:
+        values[places], *found = _convert(part, dtype, what)
+        asked[places] = part
+        for mask, more in zip(masks, found):
+            mask[places] = False if more is None else more
+    return Queries(values, _any(masks[0]), _any(masks[1]), _any(masks[2]), asked, kind)
+
+
+def _floor(number: int) -> tuple[float, bool]:
+    """The greatest float64 that is not greater, and whether the number is above it."""
+    try:
+        floor = float(number)
+    except OverflowError:
+        return (float(np.finfo(np.float64).max) if number > 0 else -math.inf), True
+    if floor > number:
+        floor = math.nextafter(floor, -math.inf)
+    return floor, floor < number
+
+
+def refuse_none(what: str = "the query") -> None:
+    raise TypeError(f"{what} is None: give a value, or an array, in which NULL matches nothing.")
+
+
+def missing_key(error: KeyError, q: Any, where: str) -> KeyError:
+    """The error of the compiled part, with the key."""
+    place = re.search(r"\(query (\d+)\)", str(error))
+    if place is not None and isinstance(q, (list, tuple, np.ndarray)):
+        key: Any = q[int(place[1])]
+        key = key.item() if isinstance(key, (np.number, np.bool_)) else key
+        return KeyError(f"the {where} does not have the key {key!r} {place[0]}; give a default to get it instead.")
+    if is_one_value(q):
+        return KeyError(f"the {where} does not have the key {q!r}; give a default to get it instead.")
+    return error
+
+
+def is_one_value(q: Any) -> bool:
+    return isinstance(q, (str, bytes, numbers.Number, np.generic, *_TIMES))
+
+
+def sum_overflow(error: OverflowError) -> OverflowError:
+    return OverflowError(
+        f"{str(error).partition(';')[0].rstrip('.')}; ask for smaller ranges or avg(), or give the values as float64."
+    )
+
+
 def _any(mask: np.ndarray | None) -> np.ndarray | None:
     return mask if mask is not None and mask.any() else None
 
 
 def _scalar(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
     if dtype.kind in "mM":
-        unit = dtype.kind
-        if hasattr(source, "to_datetime64") or hasattr(source, "to_timedelta64"):  # pandas
-            if getattr(source, "tzinfo", None) is not None:
-                source = source.tz_convert("UTC").tz_localize(None)
-            return np.array([source.to_datetime64() if unit == "M" else source.to_timedelta64()])
-        if isinstance(source, datetime.datetime) and source.tzinfo is not None:
-            source = source.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        if isinstance(source, str) and unit == "M":
-            return np.array([np.datetime64(source)])
-        if isinstance(source, datetime.date) and unit == "M":
-            return np.array([np.datetime64(source)])
-        if isinstance(source, datetime.timedelta) and unit == "m":
-            return np.array([np.timedelta64(source)])
-        if isinstance(source, (np.datetime64, np.timedelta64)):
-            return np.array([source])
+        if isinstance(source, str) and dtype.kind == "M":
+            return np.array([parse_moment(source)])
+        is_duration = isinstance(source, (datetime.timedelta, np.timedelta64))
+        if isinstance(source, (*_TIMES, np.datetime64, np.timedelta64)) and is_duration == (dtype.kind == "m"):
+            return np.array([_lists.time_of(source, dtype.kind)])
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")
     if isinstance(source, _TIMES + (str, bytes)):
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")
-    if isinstance(source, int) and not isinstance(source, bool):
-        if source > np.iinfo(np.uint64).max:
-            return np.array([np.inf])
-        if source < np.iinfo(np.int64).min:
-            return np.array([-np.inf])
     array = np.array([source])
     if array.dtype.kind not in "biufmM":
         raise TypeError(f"{what} is of type {type(source).__name__}, and the keys are {dtype}.")
     return array
+
+
+_OFFSET = re.compile(r"(.*[T ].*?)(?:[Zz]|([+-])(\d\d):?(\d\d))\Z")
+
+
+def parse_moment(text: str) -> np.datetime64:
+    """ISO 8601, with a time zone in UTC. NumPy reads time zones with a warning."""
+    zoned = _OFFSET.match(text)
+    if zoned is None:
+        return np.datetime64(text)
+    moment = np.datetime64(zoned[1])
+    if zoned[2] is None:
+        return moment
+    minutes = np.timedelta64(int(zoned[3]) * 60 + int(zoned[4]), "m")
+    return moment - minutes if zoned[2] == "+" else moment + minutes
 
 
 def _convert(q: np.ndarray, dtype: np.dtype, what: str) -> tuple[np.ndarray, Any, Any, Any]:

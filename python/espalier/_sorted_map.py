@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from . import _core, _queries
 from ._answers import wrap
-from ._index import _RAISE, Index, _one
+from ._index import _RAISE, Index, _one, _refuse_open
 
 
 class SortedMap:
@@ -24,6 +24,11 @@ class SortedMap:
     __slots__ = ("_tree", "_dtype", "_value_dtype", "_sorted")
 
     def __init__(self, key_dtype: Any, value_dtype: Any = None, items: Any = None) -> None:
+        if isinstance(key_dtype, (Mapping, Set, list, tuple, np.ndarray)):
+            raise TypeError(
+                "SortedMap() takes the dtypes of keys and values first, and then the elements: "
+                "SortedMap('i8', 'f8', {1: 2.0})."
+            )
         key = np.dtype(key_dtype)
         value = None if value_dtype is None else np.dtype(value_dtype)
         self._set(_core.SortedMap(np.empty(0, key), None if value is None else np.empty(0, value)))
@@ -43,6 +48,21 @@ class SortedMap:
 
     def __repr__(self) -> str:
         return f"SortedMap(keys={self._dtype}, values={self._value_dtype}, len={len(self)})"
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: Any) -> bool:
+        """Whether the other map has the same elements: another SortedMap or a mapping, or for a set a set."""
+        if isinstance(other, SortedMap):
+            (keys, values), (keys2, values2) = self._tree.parts(), other._tree.parts()
+            if len(keys) != len(keys2) or (values is None) != (values2 is None):
+                return False
+            return _equal(keys, keys2) and (values is None or _equal(values, values2))
+        if isinstance(other, Mapping) and self._value_dtype is not None:
+            return len(other) == len(self) and dict(self.items()) == other
+        if isinstance(other, Set) and self._value_dtype is None:
+            return len(other) == len(self) and set(self) == other
+        return NotImplemented
 
     @property
     def dtype(self) -> np.dtype:
@@ -77,6 +97,8 @@ class SortedMap:
 
     def discard(self, keys: Any) -> Any:
         """Remove keys. Returns which were present."""
+        if keys is None:
+            _queries.refuse_none("keys")
         done = self._tree.erase(keys)
         if done is not None:
             return done
@@ -94,10 +116,14 @@ class SortedMap:
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._value_dtype is None:
             raise TypeError("this SortedMap is a set: it has no values; use update([key]).")
+        if key is None:
+            _queries.refuse_none("the key")
         if self._tree.assign(key, value) is None:
-            self._write(self._tree.assign, self._one_key(key), _one(value, self._value_dtype))
+            self._write(self._tree.assign, self._one_key(key), _one(value, self._value_dtype, "the value"))
 
     def __delitem__(self, key: Any) -> None:
+        if key is None:
+            _queries.refuse_none("the key")
         done = self._tree.erase(key)
         if done is None:
             done = self.discard(key)
@@ -120,6 +146,8 @@ class SortedMap:
         return value
 
     def popitem(self, index: int = -1) -> tuple[Any, Any]:
+        if len(self) == 0:
+            raise KeyError("popitem(): the map is empty.")
         item = self.peekitem(index)
         self.discard(item[0])
         return item
@@ -130,7 +158,12 @@ class SortedMap:
         """The value of a key, or an array for an array of keys; KeyError if one is missing."""
         if self._value_dtype is None:
             raise TypeError("this SortedMap is a set: it has no values; use `in`.")
-        return self.find(key)
+        try:
+            return self._find(key, None)
+        except KeyError as error:
+            if _queries.is_one_value(key):
+                raise KeyError(key) from None
+            raise _queries.missing_key(error, key, "map") from None
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of one key, or `default`."""
@@ -144,6 +177,14 @@ class SortedMap:
         if self._value_dtype is None:
             raise TypeError("this SortedMap is a set: it has no values; use contains().")
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
+        try:
+            return self._find(q, fallback)
+        except KeyError as error:
+            raise _queries.missing_key(error, q, "map") from None
+
+    def _find(self, q: Any, fallback: np.ndarray | None) -> Any:
+        if q is None:
+            _queries.refuse_none()
         values = self._tree.find(q, fallback)
         if values is not None:
             return values
@@ -160,6 +201,8 @@ class SortedMap:
 
     def contains(self, q: Any) -> Any:
         """Whether the map has each key."""
+        if q is None:
+            _queries.refuse_none()
         found = self._tree.contains(q)
         if found is not None:
             return found
@@ -208,6 +251,8 @@ class SortedMap:
 
     def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
         """Number of elements of each range. Linear in its leaves; an Index (snapshot()) takes O(log n)."""
+        if lo is None or hi is None:
+            _refuse_open(lo)
         answer = self._tree.count(lo, hi, closed)
         if answer is not None:
             return answer
@@ -232,6 +277,8 @@ class SortedMap:
 
     def range(self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None) -> tuple[Any, Any, Any]:
         """(offsets, keys, values): range i has the elements offsets[i] to offsets[i + 1], in key order."""
+        if lo is None or hi is None:
+            _refuse_open(lo)
         answer = self._tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer
@@ -322,6 +369,8 @@ class SortedMap:
         return keys, values
 
     def _write(self, call: Any, keys: Any, values: Any) -> Any:
+        if keys is None:
+            _queries.refuse_none("keys")
         done = call(keys, values)
         if done is not None:
             return done
@@ -340,6 +389,8 @@ class SortedMap:
         return queries.values
 
     def _seek(self, call: Any, q: Any) -> tuple[Any, Any, Any]:
+        if q is None:
+            _queries.refuse_none()
         answer = call(q)
         if answer is not None:
             return answer
@@ -373,11 +424,16 @@ class SortedMap:
         return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
 
     def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None) -> Any:
-        answer = self._tree.aggregate(op, lo, hi, closed, fallback)
-        if answer is not None:
-            return answer
-        a, b, kind = self._ends(lo, hi, closed)
-        return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
+        if lo is None or hi is None:
+            _refuse_open(lo)
+        try:
+            answer = self._tree.aggregate(op, lo, hi, closed, fallback)
+            if answer is not None:
+                return answer
+            a, b, kind = self._ends(lo, hi, closed)
+            return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
+        except OverflowError as error:
+            raise _queries.sum_overflow(error) from None
 
     def _item(self, found: tuple[Any, Any, Any]) -> tuple[Any, Any]:
         keys, values, ok = found
@@ -407,7 +463,7 @@ def _scalar(values: np.ndarray | None, i: int) -> Any:
 def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
     """Values in this dtype; integers must fit, and floats may be rounded to a narrower float."""
     if np.isscalar(values):
-        return _one(values, dtype)
+        return _one(values, dtype, "values")
     array, valid, _ = _core.to_numpy(values, "values")
     if valid is not None:
         raise ValueError(f"values: element {int(np.argmin(valid))} is NULL: replace it.")
@@ -419,9 +475,28 @@ def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
             if mask is not None and mask.any():
                 raise OverflowError(f"values: element {int(np.argmax(mask))} does not fit {dtype}.")
         return np.ascontiguousarray(converted)
+    if dtype.kind in "mM" and array.dtype.kind == dtype.kind:
+        converted, gap, below, null = _queries._convert(array, dtype, "values")
+        for mask in (gap, below):
+            if mask is not None and mask.any():
+                raise ValueError(f"values: element {int(np.argmax(mask))} is not a value of dtype {dtype}.")
+        return np.ascontiguousarray(converted if null is None else np.where(null, dtype.type("NaT"), converted))
     if dtype.kind == "b" and array.dtype.kind != "b":
         raise TypeError(f"values have dtype {array.dtype}, and the map has {dtype}.")
     return np.ascontiguousarray(array.astype(dtype, casting="same_kind"))
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equality of numbers without a common type, which would round; NaN equals NaN, as it does among keys."""
+    if a.dtype == b.dtype:
+        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM"))
+    times = {"m", "M"}
+    if a.dtype.kind != b.dtype.kind and times & {a.dtype.kind, b.dtype.kind}:
+        return False
+    if b.dtype.kind == "b":
+        a, b = b, a
+    queries = _queries.read(a, b.dtype)
+    return queries.inexact is None and bool(np.array_equal(queries.values, b, equal_nan=b.dtype.kind in "fmM"))
 
 
 def _restore(keys: np.ndarray, values: np.ndarray | None) -> SortedMap:

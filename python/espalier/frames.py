@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ._core import JoinColumn, join_count_missing, join_take_array
-from ._arguments import array_of
 from ._join_types import INTEGERS, Key
+from ._lists import array_of_column, can_append
 
 NO_ROW = 0xFFFFFFFF
 _FIRST_INEXACT = 2**53  # float64 holds the integers below it
@@ -126,6 +126,11 @@ class Frame:
 
     def dtype(self, name: str) -> str:
         raise NotImplementedError
+
+    def can_append(self, other: Frame, name: str) -> bool:
+        """Whether the rows of both can be put together without a change of values in this column. polars and Arrow
+        refuse other types themselves."""
+        return True
 
     def column(self, name: str, place: str) -> JoinColumn:
         raise NotImplementedError
@@ -243,6 +248,9 @@ class PandasFrame(Frame):
 
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
+
+    def can_append(self, other: Frame, name: str) -> bool:
+        return can_append(self.native[name], other.native[name])
 
     def column(self, name: str, place: str) -> JoinColumn:
         return pandas_key(self.native[name].array, place)
@@ -427,22 +435,13 @@ class ArrowFrame(Frame):
         return pa.concat_tables([self.native, *(o.native for o in others)])
 
 
-def _array(name: str, values: Any) -> np.ndarray:
-    return array_of(values, f"Column {name!r}") if isinstance(values, (list, tuple)) else np.asarray(values)
-
-
 class DictFrame(Frame):
     kind = "dict"
 
     def __init__(self, native: dict[str, Any]) -> None:
-        made = {
-            name: values if isinstance(values, np.ndarray) else _array(name, values)
-            for name, values in native.items()
-        }
-        lengths = {name: len(values) if values.ndim else -1 for name, values in made.items()}
+        made = {name: array_of_column(values, name) for name, values in native.items()}
+        lengths = {name: len(values) for name, values in made.items()}
         for name, length in lengths.items():
-            if length < 0:
-                raise ValueError(f"Array {name!r} has no dimension; pass arrays with one element per row.")
             if length != next(iter(lengths.values())):
                 first = next(iter(lengths))
                 raise ValueError(
@@ -461,6 +460,9 @@ class DictFrame(Frame):
 
     def dtype(self, name: str) -> str:
         return str(self.native[name].dtype)
+
+    def can_append(self, other: Frame, name: str) -> bool:
+        return can_append(self.native[name], other.native[name])
 
     def column(self, name: str, place: str) -> JoinColumn:
         values = self.native[name]

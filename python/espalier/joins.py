@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._join_types import Key, common_equality, common_order, tolerance_of, window_end
+from ._join_types import Key, check_window, common_equality, common_order, tolerance_of, window_end
 from .frames import Frame, frame_as, frame_of
 from .prepared import Prepared, column_name, column_names, prepare
 
@@ -213,6 +213,11 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
         raise TypeError(f"{call}: `agg` is a dict of column names and functions, such as {{'bid': ['mean', 'max']}}.")
     wanted = []
     for column, functions in agg.items():
+        if not isinstance(functions, (str, Sequence)) or not all(isinstance(f, str) for f in functions):
+            raise TypeError(
+                f"{call}: the functions of column {column!r} are {functions!r}; name them by str, such as 'mean', out "
+                f"of {', '.join(_AGGREGATES)}."
+            )
         for function in [functions] if isinstance(functions, str) else functions:
             if function not in _AGGREGATES:
                 raise ValueError(
@@ -247,7 +252,7 @@ def join_window(
     """
     call = "join_window()"
     if closed not in _CLOSED:
-        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'none', not {closed!r}.")
+        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'neither', not {closed!r}.")
     if not isinstance(window, (tuple, list)) or len(window) != 2:
         raise TypeError(f"{call}: `window` has two ends, such as ('-1s', '1s').")
     wanted = _wanted(agg, call)
@@ -255,6 +260,7 @@ def join_window(
     key = sides.left_key
     lower, lower_closed = window_end(window[0], key, True, _CLOSED[closed][0], sides.units_differ)
     upper, upper_closed = window_end(window[1], key, False, _CLOSED[closed][1], sides.units_differ)
+    check_window(window, key, sides.units_differ)
     preceding = None if lower is None else -lower
     frame = sides.prepared._whole() if sides.prepared is not None else sides.right_frame
     assert frame is not None
@@ -268,43 +274,31 @@ def join_window(
         if column != "*":
             _check_aggregate(keys[column], function, call)
     asked = [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted]
-    if sides.prepared is not None:
-        functions = tuple(sorted({f for f, _ in asked}))
-        answers, state = sides.prepared._window_join(
-            tuple(zip(used, choices)),
-            functions,
-            call,
-            (
+    ends = preceding, upper, lower_closed, upper_closed, asked
+    try:
+        if sides.prepared is not None:
+            functions = tuple(sorted({f for f, _ in asked}))
+            inputs = key.column, sides.left_codes, sides.groups, key.order
+            answers, state = sides.prepared._window_join(tuple(zip(used, choices)), functions, call, (*inputs, *ends))
+            same_kind = sides.prepared._as(sides.left.kind, state)
+        else:
+            columns = [choice(k) for choice, k in zip(choices, keys.values())]
+            same_kind = sides.right()
+            answers = _core.window_join(
                 key.column,
+                sides.right_key.column,
                 sides.left_codes,
+                sides.right_codes,
                 sides.groups,
                 key.order,
-                preceding,
-                upper,
-                lower_closed,
-                upper_closed,
-                asked,
-            ),
-        )
-        same_kind = sides.prepared._as(sides.left.kind, state)
-    else:
-        columns = [choice(k) for choice, k in zip(choices, keys.values())]
-        same_kind = sides.right()
-        answers = _core.window_join(
-            key.column,
-            sides.right_key.column,
-            sides.left_codes,
-            sides.right_codes,
-            sides.groups,
-            key.order,
-            sides.right_key.order,
-            columns,
-            preceding,
-            upper,
-            lower_closed,
-            upper_closed,
-            asked,
-        )
+                sides.right_key.order,
+                columns,
+                *ends,
+            )
+    except OverflowError as error:
+        raise OverflowError(
+            f"{str(error).partition(';')[0]}; ask for the mean, or convert the column to float64."
+        ) from None
     names, made = [], []
     for (column, function), answer in zip(wanted, answers):
         names.append("count" if column == "*" else f"{column}_{function}")
@@ -354,7 +348,7 @@ def _check_aggregate(key: Key, function: str, call: str) -> None:
 
 def _ends(closed: str, call: str) -> tuple[bool, bool]:
     if closed not in _CLOSED:
-        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'none', not {closed!r}.")
+        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'neither', not {closed!r}.")
     return _CLOSED[closed]
 
 

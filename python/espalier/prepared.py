@@ -110,6 +110,14 @@ class Prepared:
                 f"{call}: the appended frame has the columns {more.names}, and the prepared frame "
                 f"{self._frame.names}; both must have the same."
             )
+        if more.height == 0:
+            return
+        for name in self._frame.names:
+            if not self._frame.can_append(more, name):
+                raise TypeError(
+                    f"{call}: column {name!r} has the dtype {more.dtype(name)}, and in the prepared frame "
+                    f"{self._frame.dtype(name)}; convert it, because values would change."
+                )
         key = order_as(more.key(self.on, "appended", call), self._key, call)
         bys = [equality_as(more.key(n, "appended", call), like, call) for n, like in zip(self.by, self._by_keys)]
         with self._latch:

@@ -69,7 +69,7 @@ def window_oracle(left, right, window, closed, by):
 
 @pytest.mark.parametrize("closed", ("both", "left", "right", "none"))
 @pytest.mark.parametrize(
-    "window", ((-3, 3), (0, 5), (-4, -1), (None, 0), (0, None), (None, None), (2, -2), (-1.5, 2.5))
+    "window", ((-3, 3), (0, 5), (-4, -1), (None, 0), (0, None), (None, None), (-1.5, 2.5))
 )
 def test_windows(window, closed):
     rng = random.Random(f"{window}{closed}")
