@@ -65,6 +65,8 @@ void set_error(const std::string& message, const char* kind, std::string_view sq
   PyErr_SetObject(error_type, made.ptr());
 }
 
+// Translators serve all modules of the process, so this one takes the engine's exceptions only; those of the library are
+// left to the one of espalier._core.
 void translate(const std::exception_ptr& p, void*) {
   try {
     std::rethrow_exception(p);
@@ -72,10 +74,6 @@ void translate(const std::exception_ptr& p, void*) {
     set_error(e.what(), name_of(e.kind()), e.sqlstate(), e.excerpt());
   } catch (const engine::engine_error& e) {
     set_error(e.what(), name_of(e.kind()), e.sqlstate(), "");
-  } catch (const espalier::out_of_memory& e) {
-    PyErr_SetString(PyExc_MemoryError, e.what());
-  } catch (const espalier::error& e) {
-    PyErr_SetString(PyExc_ValueError, e.what());
   } catch (const engine::query_cancelled& e) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
   }
