@@ -142,8 +142,8 @@ class Frame:
         """Columns of the frame's library. `exact`: integers that float64 does not hold stay integers."""
         raise NotImplementedError
 
-    def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
-        """A frame of columns; with `beside`, to the right of all columns of this one."""
+    def build(self, names: list[str], columns: list[Any], to_the_right: bool) -> Any:
+        """A frame of columns; with `to_the_right`, to the right of all columns of this one."""
         raise NotImplementedError
 
     def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
@@ -217,11 +217,11 @@ class PolarsFrame(Frame):
             taken.append(series.gather(index))
         return taken
 
-    def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
+    def build(self, names: list[str], columns: list[Any], to_the_right: bool) -> Any:
         import polars as pl
 
         series = [column.alias(name) for name, column in zip(names, columns)]
-        return self.native.hstack(series) if beside else pl.DataFrame(series)
+        return self.native.hstack(series) if to_the_right else pl.DataFrame(series)
 
     def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         import polars as pl
@@ -293,13 +293,13 @@ class PandasFrame(Frame):
             )
         return taken
 
-    def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
+    def build(self, names: list[str], columns: list[Any], to_the_right: bool) -> Any:
         import pandas as pd
 
-        height = len(columns[0]) if columns else len(self.native) if beside else 0
+        height = len(columns[0]) if columns else len(self.native) if to_the_right else 0
         made = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(height), copy=False)
         made.columns = pd.Index(names, dtype=object) if not names else names
-        if not beside:
+        if not to_the_right:
             return made
         left = self.native.reset_index(drop=True)
         return pd.concat([left, made], axis=1) if names else left
@@ -413,10 +413,10 @@ class ArrowFrame(Frame):
             taken.append(chunked.take(index))
         return taken
 
-    def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
+    def build(self, names: list[str], columns: list[Any], to_the_right: bool) -> Any:
         import pyarrow as pa
 
-        if not beside:
+        if not to_the_right:
             return pa.table(dict(zip(names, columns)))
         table = self.native
         for name, column in zip(names, columns):
@@ -487,9 +487,9 @@ class DictFrame(Frame):
             taken.append(out if mask is None else np.ma.MaskedArray(out, mask))
         return taken
 
-    def build(self, names: list[str], columns: list[Any], beside: bool) -> Any:
+    def build(self, names: list[str], columns: list[Any], to_the_right: bool) -> Any:
         made = dict(zip(names, columns))
-        return {**self.native, **made} if beside else made
+        return {**self.native, **made} if to_the_right else made
 
     def of_column(self, column: JoinColumn, dtype_of: str | None = None, source: str | None = None) -> Any:
         if column.nulls and column.format in INTEGERS:
