@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._core import JoinColumn
+from ._lists import NUMPY_NANOSECONDS
 
 NANOSECONDS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "m": 1_000_000, "u": 1_000, "n": 1}
 INTEGERS = {
@@ -304,14 +305,7 @@ _PARTS = {
     "w": 7 * 86_400 * 10**9,
 }
 _NUMPY_UNITS: dict[str, Any] = {
-    "W": 7 * 86_400 * 10**9,
-    "D": 86_400 * 10**9,
-    "h": 3600 * 10**9,
-    "m": 60 * 10**9,
-    "s": 10**9,
-    "ms": 10**6,
-    "us": 10**3,
-    "ns": 1,
+    **NUMPY_NANOSECONDS,
     "ps": Fraction(1, 10**3),
     "fs": Fraction(1, 10**6),
     "as": Fraction(1, 10**9),
@@ -341,7 +335,7 @@ def _parse(text: str, what: str) -> tuple[int, str]:
 
 
 def distance(value: Any, key: Key, what: str, units_differ: bool = False) -> Fraction | float | None:
-    """A distance in units of the key; a float for float keys. None is no distance."""
+    """A distance in units of the key; a float for float keys. None means no limit."""
     if value is None:
         return None
     nanoseconds: Fraction | int | None = None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 _MIN, _MAX = -(2**63), 2**64 - 1
-_NANOSECONDS = {
+NUMPY_NANOSECONDS = {
     "W": 7 * 86_400 * 10**9,
     "D": 86_400 * 10**9,
     "h": 3600 * 10**9,
@@ -228,7 +228,7 @@ def _in_one_unit(items: list[Any], kind: str, what: str) -> np.ndarray:
     if kind == "M":  # years and months begin on a day
         items = [item.astype("M8[D]") if np.datetime_data(item.dtype)[0] in ("Y", "M") else item for item in items]
     data = {np.datetime_data(item.dtype) for item in items if not np.isnat(item)}
-    unknown = sorted(unit for unit, _ in data if unit not in _NANOSECONDS)
+    unknown = sorted(unit for unit, _ in data if unit not in NUMPY_NANOSECONDS)
     if unknown:
         raise TypeError(f"{what} is a list of times in different units, one of them '{unknown[0]}': pass an array.")
     unit = "ns" if any(unit == "ns" for unit, _ in data) else "us"
@@ -238,7 +238,7 @@ def _in_one_unit(items: list[Any], kind: str, what: str) -> np.ndarray:
             ticks[i] = _MIN
             continue
         own, multiple = np.datetime_data(item.dtype)
-        tick = int(item.view(np.int64)) * multiple * (_NANOSECONDS[own] // _NANOSECONDS[unit])
+        tick = int(item.view(np.int64)) * multiple * (NUMPY_NANOSECONDS[own] // NUMPY_NANOSECONDS[unit])
         if not _MIN < tick < 2**63:
             raise ValueError(f"{what}: element {i} ({item}) does not fit {kind}8[{unit}]: pass an array of one unit.")
         ticks[i] = tick

@@ -6,7 +6,8 @@
 // import_column() takes NumPy arrays, Python lists and scalars, the buffer protocol, DLPack on the CPU, pandas and
 // polars columns, and everything with __arrow_c_stream__ or __arrow_c_array__. Memory is shared, not copied, where the
 // layout allows it: contiguous, aligned, native byte order, one chunk. A column keeps what owns its memory; it must be
-// destroyed with the GIL held. Whoever writes to shared memory during a call gets an unspecified answer, but no crash.
+// destroyed with the GIL held. If another thread writes to shared memory during a call, the answer
+// is unspecified.
 //
 // Not copied: NumPy numbers, bool, datetime64, timedelta64; Arrow numbers, dates, times, durations, strings and binary
 // with 32-bit or 64-bit offsets. Copied: strided arrays, several chunks, Arrow's bool (bits), string views and

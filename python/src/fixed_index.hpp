@@ -40,7 +40,7 @@ class row_map {
 
 /// "sum,min,max", "all", "none" or None.
 [[nodiscard]] aggregates parse_keep(nb::handle keep);
-/// The most rows of a range: None is no limit. Throws ValueError for a negative number.
+/// The most rows of a range; None means all. Throws ValueError for a negative number.
 [[nodiscard]] std::uint64_t parse_limit(nb::handle limit);
 [[nodiscard]] interval parse_closed(std::string_view closed);
 
@@ -87,7 +87,7 @@ class fixed_index {
   /// (keys, rows) of ranks, which must be in [0, size()).
   [[nodiscard]] nb::tuple at(nb::handle ranks) const;
 
-  /// (keys, values, rows): all elements in key order; values and rows are None if there are none.
+  /// (keys, values, rows): all elements in key order; values and rows are None if the index has none.
   [[nodiscard]] nb::tuple parts() const;
   [[nodiscard]] nb::dict stats() const;
 
