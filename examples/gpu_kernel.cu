@@ -14,7 +14,7 @@ using index_type = espalier::static_tree<std::uint32_t, float>;
 __global__ void calibrate(index_type::ref_type ref, const std::uint32_t* readings, unsigned n, float* out) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  const std::uint64_t rank = ref.lower_bound(espalier::tile<1>{}, readings[i]);
+  const std::uint64_t rank = ref.rank(espalier::tile<1>{}, readings[i]);
   out[i] = rank == ref.size() ? -1.0f : ref.value_at(rank) - static_cast<float>(ref.key_at(rank) - readings[i]);
 }
 

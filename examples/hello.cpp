@@ -1,4 +1,4 @@
-// hello.cpp - the example of README.md, word for word.
+// hello.cpp - the example of docs/cpp.md, word for word.
 #include <cstdio>
 #include <vector>
 #include "espalier/static_tree/static_tree.hpp"

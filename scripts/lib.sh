@@ -11,6 +11,8 @@ deps="${ESPALIER_DEPS:-}"
 # Python packages of the query engine: Arrow C++ comes with pyarrow, and tests compare answers with DuckDB's.
 arrow_version=25.0.1
 duckdb_version=2.0.0
+# Clusters of the Python package.
+ray_version=2.60.0
 # Drives Chromium in the tests of the explorer's page.
 playwright_version=1.65.0
 export NINJA_STATUS="[%f/%t, %es] "

@@ -2,6 +2,7 @@
 // here.
 import {keep_address, write_address, write_address_now} from './address.js';
 import {clock, player, speeds} from './clock.js';
+import {is_gallery, open_gallery} from './gallery.js';
 import {is_key} from './keys.js';
 import {from_text, longest_text, shape_from_text, shape_to_text, to_text} from './operations.js';
 import {pane} from './pane.js';
@@ -218,13 +219,13 @@ export class app {
       state.from = first.view.from.toFixed(2);
       state.to = first.view.to.toFixed(2);
     }
-    if (first.source.kind === 'served') state.trace = first.source.id;
+    if (['served', 'gallery'].includes(first.source.kind)) state.trace = first.source.id;
     if (first.source.kind === 'live') {
       state.live = shape_to_text(first.header, first.source.fill);
       const ops = this.log.map(to_text).join(';');
       if (ops.length <= longest_text) state.ops = ops;
     }
-    if (second?.source.kind === 'served') state.beside = second.source.id;
+    if (['served', 'gallery'].includes(second?.source.kind)) state.beside = second.source.id;
     if (second?.source.kind === 'live') state.beside = shape_to_text(second.header, second.source.fill);
     return state;
   }
@@ -251,7 +252,7 @@ export class app {
         if (live)
           sources.push(await this.#open_live(live, log));
         else if (wish && wish !== state.live)
-          sources.push(await open_served(wish));
+          sources.push(await (is_gallery(wish) ? open_gallery(wish) : open_served(wish)));
         if (sources.length === 0) return false;
       }
     } catch (error) {

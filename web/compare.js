@@ -1,4 +1,5 @@
 // compare.js - the dialog that puts a second trace beside the first.
+import {gallery, open_gallery} from './gallery.js';
 import {shape_name} from './live.js';
 import {escape} from './marks.js';
 import {open_file, open_served} from './source.js';
@@ -14,6 +15,8 @@ function choices(page, info) {
         (entry, i) => entry.slots.forEach(
             (slots) => found.push([`live ${i} ${slots}`, `Live: ${shape_name(entry)}, ${slots} slots`])));
   }
+  for (const name of new Set(gallery.flatMap((entry) => entry.names)))
+    if (first?.id !== `gallery.${name}`) found.push([`gallery gallery.${name}`, `Gallery: ${name}`]);
   found.push(['file', 'A file of this computer…']);
   return found;
 }
@@ -39,6 +42,7 @@ async function put_beside(page, info, wish, attempt) {
   const first = page.panes[0].source;
   if (kind === 'file') return pick_file((file) => attempt(async () => page.show([first, await open_file(file)])));
   if (kind === 'source') return attempt(async () => page.show([first, await open_served(a)]));
+  if (kind === 'gallery') return attempt(async () => page.show([first, await open_gallery(a)]));
   const entry = info.live[Number(a)];
   const shape = {
     index: entry.index,

@@ -24,6 +24,7 @@ const table = [
   [['0'], '0', 'Show all', 'fit'],
   [['a', 'd'], 'a d', 'Move the picture left, right', 'pan'],
   [['1', '2', '3', '4', '5'], '1 to 5', 'Open a tab of the side panel', 'tab'],
+  [['g'], 'g', 'Recorded traces', 'gallery'],
   [['o'], 'o', 'Open a trace file', 'open'],
   [['c'], 'c', 'Put a second trace beside, or close it', 'compare'],
   [['w'], 'w', 'The other one of two traces: its nodes, its events', 'other'],
@@ -41,7 +42,8 @@ export function help_text() {
       ([, name, what]) =>
           `<dt>${name.split(' ').map((k) => (k === 'to' ? k : `<kbd>${k}</kbd>`)).join(' ')}</dt><dd>${what}</dd>`);
   return `<h2 id="help-title">Keyboard</h2><dl>${
-      entries.join('')}</dl><form method="dialog"><button class="first">Close</button></form>`;
+      entries.join(
+          '')}</dl><form method="dialog" class="pairs"><button class="first">Close</button><button value="tour">Show the tour</button></form>`;
 }
 
 function name_of(e) {

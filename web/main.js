@@ -3,6 +3,7 @@ import {on_address_changed, read_address} from './address.js';
 import {app} from './app.js';
 import {speeds, ways, ways_for} from './clock.js';
 import {set_up_compare} from './compare.js';
+import {gallery, open_entry, set_up_gallery} from './gallery.js';
 import {help_text, set_up_keyboard} from './keyboard.js';
 import {grouped, is_key} from './keys.js';
 import {live_panel} from './live.js';
@@ -14,6 +15,7 @@ import * as server from './server.js';
 import {open_file, open_served} from './source.js';
 import {set_up_theme} from './theme.js';
 import {timeline} from './timeline.js';
+import {tour} from './tour.js';
 import {describe, sentence, time_text, tree_name} from './words.js';
 
 const get = (id) => document.getElementById(id);
@@ -75,6 +77,8 @@ const live = new live_panel(get('panel-try'), {
   create: (shape, fill) => page.create(shape, fill),
   run: (doing, threads) => page.run(doing, threads),
 });
+
+const first_tour = new tour(page, get('stage'));
 
 const tabs = set_up_tabs((name) => {
   page.tab = name;
@@ -170,7 +174,7 @@ function set_up_dock() {
 
 const each = (what) => () => page.panes.forEach(what);
 
-function actions(next_theme, compare) {
+function actions(next_theme, compare, show_gallery) {
   const touches = (e) => [e.n, e.new, e.right, e.child, e.left, e.dead, e.gone].includes(page.pane.chosen);
   return {
     play: () => page.play_or_pause(),
@@ -195,6 +199,7 @@ function actions(next_theme, compare) {
     fit: each((p) => p.fit()),
     pan: (key) => page.panes.forEach((p) => p.pan(key === 'a' ? -0.25 : 0.25)),
     tab: (key) => tabs.open(tabs.names[Number(key) - 1], true),
+    gallery: show_gallery,
     open: () => get('file').click(),
     compare,
     other: () => page.activate(page.panes.length - 1 - page.active),
@@ -204,15 +209,18 @@ function actions(next_theme, compare) {
     theme: next_theme,
     help: () => get('help').showModal(),
     escape: () => {
+      if (first_tour.shown) return first_tour.end();
       get('search-key').value = '';
       get('search-key').blur();
       page.search(null);
       trouble('');
+      return undefined;
     },
   };
 }
 
 function set_up_bar(todo) {
+  get('gallery-open').addEventListener('click', todo.gallery);
   get('open').addEventListener('click', todo.open);
   get('compare').addEventListener('click', todo.compare);
   get('share').addEventListener('click', todo.share);
@@ -220,6 +228,10 @@ function set_up_bar(todo) {
   get('save-json').addEventListener('click', todo.save_json);
   get('help-open').addEventListener('click', todo.help);
   get('help').innerHTML = help_text();
+  get('help').addEventListener('close', () => {
+    if (get('help').returnValue === 'tour') attempt(show_tour);
+    get('help').returnValue = '';
+  });
   get('trouble-close').addEventListener('click', () => trouble(''));
   get('search').addEventListener('submit', (e) => {
     e.preventDefault();
@@ -238,13 +250,24 @@ function set_up_bar(todo) {
   });
 }
 
-/// What is shown when the address says nothing: the traces that the program was given, else a small live tree.
+/// Over the trace that it is about.
+async function show_tour() {
+  page.show(await open_entry(gallery[0]));
+  first_tour.show(0);
+}
+
+/// What is shown when the address says nothing: the traces that the program was given; else, for a visitor who asked for
+/// no other tree, the first trace of the gallery, with the tour for those who have not seen it; else a small live tree.
 async function show_first(with_traces = true) {
   const given = with_traces ? info.sources.filter((source) => source.id.startsWith('t')).slice(0, 2) : [];
   if (given.length > 0) {
     const sources = [];
     for (const {id} of given) sources.push(await open_served(id));
     return page.show(sources);
+  }
+  if (with_traces && info.index === 'blink') {
+    page.show(await open_entry(gallery[0]));
+    return first_tour.offer();
   }
   const entry = info.live.find((e) => e.index === info.index) ?? info.live[0];
   const fixed = entry.protocol === 'none' && entry.index !== 'radix';
@@ -256,6 +279,7 @@ async function show_first(with_traces = true) {
   };
   await page.create(shape, fixed ? {n: 200, order: 'random', seed: 1} : null);
   if (!fixed) await page.run({op: 'insert', series: {n: 24, order: 'random', seed: 3, from: '0', to: '999'}}, 1);
+  return undefined;
 }
 
 async function restore(state) {
@@ -272,14 +296,29 @@ async function restore(state) {
   }
 }
 
+/// A copy of this page on a server of plain files, as in the site of scripts/docs, still has the gallery.
+async function show_without_server(sentence) {
+  try {
+    if (await page.restore(read_address())) return;
+    page.show(await open_entry(gallery[0]));
+    first_tour.offer();
+  } catch {
+    trouble(sentence);
+  }
+}
+
 async function start() {
   get('definitions').innerHTML = definitions;
   get('legend').innerHTML = legend();
   const compare = set_up_compare(page, {info: () => info, attempt});
+  const show_gallery = set_up_gallery(attempt, (sources) => {
+    first_tour.end();
+    page.show(sources);
+  });
   const todo = actions(set_up_theme(get('theme'), () => {
                          strip.repaint();
                          page.later();
-                       }), compare);
+                       }), compare, show_gallery);
   nodes_list = make_nodes_list(get('panel-nodes'), {
     pane: () => page.pane,
     choose: (name, entered) => {
@@ -302,7 +341,7 @@ async function start() {
     live.set_up(info);
   } catch (error) {
     live.set_up_without_server(error.message);
-    trouble(error.message);
+    await show_without_server(error.message);
     document.documentElement.dataset.ready = 'without-server';
     return;
   }

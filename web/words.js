@@ -68,7 +68,7 @@ const sentences = {
   merge: (e) => `merges ${e.dead} into ${e.n}`,
   retry: (e) => `tries again at ${e.n}: ${reasons[e.why] ?? e.why}`,
   kind: (e) => `turns ${e.n} (${e.from}) into ${e.new} (${e.to})`,
-  leaf: (e) => `makes leaf ${e.n} of ${e.key}, which nobody can reach yet`,
+  leaf: (e) => `makes leaf ${e.n} of ${e.key}, which no search can reach yet`,
   branch: (e) => `puts ${e.new} (node4) between ${e.n} and ${e.child}`,
   drop: (e) => `takes ${e.child} from ${e.n}${e.n === 'i0' ? '' : `, at byte ${e.key}`                                                }`,
   join: (e) => `removes ${e.gone}: ${e.n} leads to its last child ${e.child}`,

@@ -45,6 +45,7 @@ enum class operation : std::uint8_t {
   insert,
   insert_empty,
   insert_bulk,
+  insert_by_ref,
   find_after_insert,
   update,
   erase,
@@ -137,6 +138,7 @@ inline constexpr std::array operation_names{
     named<operation>{"insert", operation::insert},
     named<operation>{"insert-empty", operation::insert_empty},
     named<operation>{"insert-bulk", operation::insert_bulk},
+    named<operation>{"insert-by-ref", operation::insert_by_ref},
     named<operation>{"find-after-insert", operation::find_after_insert},
     named<operation>{"update", operation::update},
     named<operation>{"erase", operation::erase},
@@ -185,9 +187,12 @@ inline constexpr std::array value_type_names{
     named<scalar_kind>{"i64", scalar_kind::i64},
 };
 inline constexpr std::array plan_names{
-    named<query_plan>{"automatic", query_plan::automatic},   named<query_plan>{"small", query_plan::small},
-    named<query_plan>{"scattered", query_plan::scattered},   named<query_plan>{"ordered", query_plan::ordered},
+    named<query_plan>{"automatic", query_plan::automatic},
+    named<query_plan>{"small", query_plan::small},
+    named<query_plan>{"scattered", query_plan::scattered},
+    named<query_plan>{"ordered", query_plan::ordered},
     named<query_plan>{"sort_first", query_plan::sort_first},
+    named<query_plan>{"partition_first", query_plan::partition_first},
 };
 inline constexpr std::array aggregates_names{
     named<aggregates>{"none", aggregates::none},

@@ -146,10 +146,16 @@ void parse_matrix(const raw_options& raw, blink_choices& b) {
 
 /// Checks that require all options. The keys are derived from words, so that their positions are known.
 void check_matrix(const options& o) {
+  const bool by_ref =
+      std::find(o.operations.begin(), o.operations.end(), operation::insert_by_ref) != o.operations.end();
+  if (by_ref && o.blink.batch_distributions.empty()) {
+    throw bad_arguments("--ops insert-by-ref is for --batch-distribution alone: give a distribution.");
+  }
   if (o.blink.batch_distributions.empty()) return;
   for (const auto op : o.operations) {
-    if (op != operation::insert && op != operation::erase) {
-      throw bad_arguments(fmt::format("--ops {} is not for --batch-distribution: choose insert, erase.", name_of(op)));
+    if (op != operation::insert && op != operation::erase && op != operation::insert_by_ref) {
+      throw bad_arguments(
+          fmt::format("--ops {} is not for --batch-distribution: choose insert, erase, insert-by-ref.", name_of(op)));
     }
   }
   for (const auto& name : o.peers) {
@@ -384,6 +390,13 @@ options parse_options(const raw_options& raw) {
   if (!raw.range_length.empty()) o.range_length = parse_number("range-length", raw.range_length);
   if (o.range_length == 0u) throw bad_arguments("--range-length is '0': a range has one element at least.");
   if (!raw.plan.empty()) o.how = parse_name("plan", plan_names, raw.plan);
+  if (o.index == index_kind::blink && o.how != query_plan::automatic && o.how != query_plan::scattered &&
+      o.how != query_plan::partition_first) {
+    throw bad_arguments(
+        fmt::format("--plan {} is not of `espalier bench blink`: choose from automatic, scattered, "
+                    "partition_first.",
+                    raw.plan));
+  }
   if (!raw.node_search.empty()) o.search = parse_name("node-search", node_search_names, raw.node_search);
   if (!raw.aggregates.empty()) o.keep = parse_name("aggregates", aggregates_names, raw.aggregates);
   o.force_peers = raw.force_peers;

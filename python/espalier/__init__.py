@@ -5,17 +5,17 @@ from __future__ import annotations
 from . import _core
 from ._index import Index, open
 from ._sorted_map import SortedMap
-from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, prepare
+from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, open_prepared, prepare
 
 
 __version__ = ".".join(map(str, _core.version))
-__all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open", "prepare",
-           "__version__"]
+__all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open",
+           "open_prepared", "prepare", "__version__"]
 
 
 def __getattr__(name: str) -> object:
     # These import other libraries (espalier.sql: pyarrow), so they are loaded at their first use.
-    if name in ("pandas", "polars", "sql"):
+    if name in ("pandas", "polars", "ray", "sql"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)

@@ -1,6 +1,7 @@
-"""Files of indexes: the sorted arrays of an Index with checksums, mapped by open().
+"""Files of indexes and of prepared sides of joins: arrays with checksums, mapped by open() and open_prepared().
 
-magic "ESPINDEX", u32 length and u32 CRC-32 of the header, the header (JSON), then arrays at multiples of 64 bytes.
+magic "ESPINDEX", u32 length and u32 CRC-32 of the header, the header (JSON, then spaces), then parts at multiples of
+64 bytes: arrays, or bytes that a library of frames wrote.
 
 espalier.open() maps the file. Row numbers stay mapped; the tree above the keys is built from the mapped arrays, in
 one pass over sorted keys and values, because a tree in memory has pointers and aggregates that a file does not have.
@@ -24,32 +25,68 @@ from ._index import Index
 _MAGIC = b"ESPINDEX"
 _VERSION = 1
 _ALIGNMENT = 64
+_LARGEST = 2**63
 
 
-def save(index: Index, path: Any) -> None:
-    parts: list[dict[str, Any]] = []
-    arrays: list[np.ndarray] = []
-    offset = 0
-    for part in index._tree.parts():
-        if isinstance(part, np.ndarray):
-            data = np.ascontiguousarray(part)
-            parts.append({"dtype": data.dtype.str, "n": len(data), "offset": offset, "crc32": _checksum(data)})
-            arrays.append(data)
-            offset += -(-data.nbytes // _ALIGNMENT) * _ALIGNMENT
+class CheckedFile:
+    """A file to write to that counts the bytes and their CRC-32; for libraries that write into Python's files."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.bytes = self.crc32 = 0
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self._file.write(view)
+        self.crc32 = zlib.crc32(view, self.crc32)
+        self.bytes += len(view)
+        return len(view)
+
+    def tell(self) -> int:
+        return self.bytes
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _header(fields: dict[str, Any], parts: list[dict[str, Any]]) -> bytes:
+    return json.dumps({"version": _VERSION, **fields, "parts": parts}).encode()
+
+
+def write(path: Any, fields: dict[str, Any], parts: list[Any]) -> None:
+    """A file of these header fields and parts: arrays, functions that write bytes, and values, which go to the header.
+    It replaces an older file in one step."""
+    longest: list[dict[str, Any]] = []
+    for part in parts:
+        if isinstance(part, np.ndarray) or callable(part):
+            dtype = part.dtype.str if isinstance(part, np.ndarray) else "|u1"
+            longest.append({"dtype": dtype, "n": _LARGEST, "offset": _LARGEST, "crc32": _LARGEST})
         else:
-            parts.append({"value": part})
-    header = json.dumps(
-        {"version": _VERSION, "tree": type(index._tree).__name__, "keep": index.keep, "parts": parts}
-    ).encode()
+            longest.append({"value": part})
+    room = len(_header(fields, longest))  # the header is written last, when offsets and checksums are known
+    start = -(-(16 + room) // _ALIGNMENT) * _ALIGNMENT
     target = os.fspath(path)
     folder = os.path.dirname(os.path.abspath(target))
     handle, temporary = tempfile.mkstemp(prefix=os.path.basename(target) + ".", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(_MAGIC + struct.pack("<II", len(header), zlib.crc32(header)) + header)
-            for data in arrays:
-                file.write(b"\0" * (-file.tell() % _ALIGNMENT))
-                file.write(data.view(np.uint8).data)
+            entries = [_write_part(file, start, part) for part in parts]
+            header = _header(fields, entries).ljust(room)
+            file.seek(0)
+            file.write(_MAGIC + struct.pack("<II", room, zlib.crc32(header)) + header + b"\0" * (start - 16 - room))
             file.flush()
             os.fsync(file.fileno())
         mask = os.umask(0)
@@ -61,7 +98,25 @@ def save(index: Index, path: Any) -> None:
         raise
 
 
-def load(path: Any, verify: bool) -> Index:
+def _write_part(file: Any, start: int, part: Any) -> dict[str, Any]:
+    if not isinstance(part, np.ndarray) and not callable(part):
+        return {"value": part}
+    end = max(file.tell(), start)
+    at = -(-end // _ALIGNMENT) * _ALIGNMENT
+    file.write(b"\0" * (at - file.tell()))
+    checked = CheckedFile(file)
+    if isinstance(part, np.ndarray):
+        dtype, count = part.dtype.str, len(part)
+        if part.nbytes:
+            checked.write(np.ascontiguousarray(part).view(np.uint8))
+    else:
+        part(checked)
+        dtype, count = "|u1", checked.bytes
+    return {"dtype": dtype, "n": count, "offset": at - start, "crc32": checked.crc32}
+
+
+def read(path: Any, verify: bool) -> tuple[str, dict[str, Any], list[Any]]:
+    """Name, header and parts of a file; arrays are mapped."""
     name = os.fspath(path)
     with open(name, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -89,14 +144,22 @@ def load(path: Any, verify: bool) -> Index:
         at = start + part["offset"]
         if at + part["n"] * dtype.itemsize > size:
             raise ValueError(f"{name} is truncated: it has {size} bytes.")
-        data = np.frombuffer(memory, dtype=dtype, count=part["n"], offset=at) if part["n"] else np.empty(0, dtype)
-        if verify and _checksum(data) != part["crc32"]:
+        empty = part["n"] == 0 or dtype.itemsize == 0
+        data = np.empty(part["n"], dtype) if empty else np.frombuffer(memory, dtype, part["n"], at)
+        if verify and not empty and zlib.crc32(data.view(np.uint8).data) != part["crc32"]:
             raise ValueError(f"{name} is damaged: an array does not have the checksum that was written.")
         parts.append(data)
+    return name, header, parts
+
+
+def save(index: Index, path: Any) -> None:
+    write(path, {"tree": type(index._tree).__name__, "keep": index.keep}, list(index._tree.parts()))
+
+
+def load(path: Any, verify: bool) -> Index:
+    name, header, parts = read(path, verify)
+    if header["tree"] == "Prepared":
+        raise ValueError(f"{name} holds a prepared side of joins; open it with espalier.open_prepared().")
     if header["tree"] not in ("FixedIndex", "TextIndex"):
         raise ValueError(f"{name} holds a {header['tree']}, which this espalier does not know.")
     return Index._of_tree(getattr(_core, header["tree"]).of_parts(*parts, header["keep"]))
-
-
-def _checksum(data: np.ndarray) -> int:
-    return zlib.crc32(data.view(np.uint8).data) if len(data) else 0

@@ -81,7 +81,7 @@ class Key:
 
     column: JoinColumn
     name: str
-    dtype: str
+    dtype: Any  #: for messages; its str() is made when a message needs it
     side: str
     order: str = "detect"
     meaning: KeyType | None = None  #: of a column that was converted to plain integers
@@ -92,6 +92,10 @@ class Key:
 
     def with_column(self, column: JoinColumn, meaning: KeyType | None = None) -> Key:
         return Key(column, self.name, self.dtype, self.side, self.order, meaning)
+
+    def without_frame(self) -> Key:
+        """The key without the frame that its dtype may hold, to be kept."""
+        return Key(self.column, self.name, str(self.dtype), self.side, self.order, self.meaning)
 
     @property
     def place(self) -> str:

@@ -108,6 +108,16 @@ def take_numpy(values: np.ndarray, rows: np.ndarray, fill: Any = None) -> np.nda
     return join_take_array(plain.view(words), rows, filler).view(plain.dtype)
 
 
+class _DtypeOf:
+    """The dtype of a column as text, made when it is needed: of an Enum of polars with 4,000 values it takes 0.6 ms."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        self._frame, self._name = frame, name
+
+    def __str__(self) -> str:
+        return self._frame.dtype(self._name)
+
+
 class Frame:
     """One frame. `native` is the object of the user."""
 
@@ -157,9 +167,8 @@ class Frame:
     def key(self, name: str, side: str, call: str) -> Key:
         if name not in self.names:
             raise KeyError(f"{call}: the {side} frame has no column {name!r}; it has {_list(self.names)}.")
-        dtype = self.dtype(name)
         place = f"Column {name!r} of the {side} frame"
-        return Key(self.column(name, place), name, dtype, side, self.order(name))
+        return Key(self.column(name, place), name, _DtypeOf(self, name), side, self.order(name))
 
 
 def _list(names: list[str]) -> str:
@@ -200,13 +209,14 @@ class PolarsFrame(Frame):
         index, taken = None, []
         for name in names:
             series = self.native.get_column(name)
+            dtype = series.dtype  # polars makes it at every access
             if series.n_chunks() == 1 and (
-                series.dtype.is_numeric()
-                and not series.dtype.is_decimal()
-                and series.dtype.to_python() is not None
-                and series.dtype not in (pl.Int128,)
-                or series.dtype.is_temporal()
-                or series.dtype in (pl.String, pl.Binary, pl.Boolean)
+                dtype.is_numeric()
+                and not dtype.is_decimal()
+                and dtype.to_python() is not None
+                and dtype not in (pl.Int128,)
+                or dtype.is_temporal()
+                or dtype in (pl.String, pl.Binary, pl.Boolean)
             ):
                 column = self._column(series)
                 if column.layout in ("fixed", "bits", "views"):

@@ -14,9 +14,9 @@ import numpy as np
 from . import _core
 from ._join_types import Key, check_window, common_equality, common_order, tolerance_of, window_end
 from .frames import Frame, frame_as, frame_of
-from .prepared import Prepared, column_name, column_names, prepare
+from .prepared import Prepared, column_name, column_names, open_prepared, prepare
 
-__all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "prepare"]
+__all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "open_prepared", "prepare"]
 
 _STRATEGIES = ("backward", "forward", "nearest")
 _CLOSED = {
@@ -229,6 +229,13 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
     return wanted
 
 
+def _check_window(call: str, window: Any, closed: str) -> None:
+    if closed not in _CLOSED:
+        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'neither', not {closed!r}.")
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise TypeError(f"{call}: `window` has two ends, such as ('-1s', '1s').")
+
+
 def join_window(
     left: Any,
     right: Any,
@@ -251,10 +258,7 @@ def join_window(
     0 and everything else is NULL.
     """
     call = "join_window()"
-    if closed not in _CLOSED:
-        raise ValueError(f"{call}: `closed` is 'both', 'left', 'right' or 'neither', not {closed!r}.")
-    if not isinstance(window, (tuple, list)) or len(window) != 2:
-        raise TypeError(f"{call}: `window` has two ends, such as ('-1s', '1s').")
+    _check_window(call, window, closed)
     wanted = _wanted(agg, call)
     sides = _Joined(call, left, right, on, left_on, right_on, by, by_left, by_right)
     key = sides.left_key

@@ -10,9 +10,9 @@ import numpy as np
 
 from . import _core
 from ._join_types import Key, equality_as, equality_for_preparing, for_preparing, order_as
-from .frames import Frame, frame_as, frame_of
+from .frames import NO_ROW, Frame, frame_as, frame_of
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "open_prepared", "prepare"]
 
 
 _ATTEMPTS = 2  # of a window join between appends, before it keeps them waiting
@@ -41,16 +41,37 @@ class Prepared:
 
     def __init__(self, frame: Any, on: str, by: str | Sequence[str] | None = None) -> None:
         call = "prepare()"
-        self._frame = frame_of(frame, "right", call)
-        self.on = column_name(on, "on", call)
-        self.by = tuple(column_names(by, "by", call))
-        key = for_preparing(self._frame.key(self.on, "right", call), call)
-        bys = [equality_for_preparing(self._frame.key(name, "right", call), call) for name in self.by]
+        self._make(frame_of(frame, "right", call), column_name(on, "on", call), column_names(by, "by", call), call)
+
+    @classmethod
+    def _restored(
+        cls, frame: Frame, on: str, by: list[str], codes: np.ndarray | None, rows: np.ndarray | None
+    ) -> Prepared:
+        """Of a file: `codes` has the group of each row of the frame, `rows` one row of each group."""
+        made = cls.__new__(cls)
+        made._make(frame, on, by, "open_prepared()", codes, rows)
+        return made
+
+    def _make(
+        self,
+        frame: Frame,
+        on: str,
+        by: list[str],
+        call: str,
+        known: np.ndarray | None = None,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self._frame, self.on, self.by = frame, on, tuple(by)
+        key = for_preparing(frame.key(on, "right", call), call)
+        encoded = frame if rows is None else type(frame)(frame.build(by, frame.take(by, rows, True), False))
+        bys = [equality_for_preparing(encoded.key(name, "right", call), call) for name in self.by]
         self._groups = _core.JoinGroups() if self.by else None
         codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
+        if known is not None:
+            codes = _recoded(known, codes)
         self._side = _core.PreparedSide(key.column, codes, self._group_count(), key.order)
         empty = np.zeros(0, np.uint32)
-        self._key = key.with_column(key.column.take(empty), key.type)
+        self._key = key.with_column(key.column.take(empty), key.type).without_frame()
         self._by_keys = [_stub(b) for b in bys]
         self._latch = threading.RLock()
         self._pieces = [self._frame]
@@ -130,6 +151,13 @@ class Prepared:
             self._values.clear()
             self._has_tails = True
 
+    def save(self, path: Any) -> None:
+        """Write the frame and its groups to a file that es.open_prepared() reads. It replaces an older one in one
+        step."""
+        from . import _prepared_file
+
+        _prepared_file.save(self, path)
+
     def _left(self, on: Key, by: list[Key], call: str) -> tuple[Key, np.ndarray | None]:
         if len(by) != len(self.by):
             raise ValueError(
@@ -178,6 +206,14 @@ class Prepared:
             return answers, whole
 
 
+def _recoded(known: np.ndarray, codes: Any) -> np.ndarray:
+    """Codes of a file as those that the same groups have now."""
+    now = np.asarray(codes)
+    if np.array_equal(now, np.arange(len(now))):
+        return known
+    return np.append(now, np.uint32(NO_ROW))[np.minimum(known, len(now))]
+
+
 def _is_text(key: Key) -> bool:
     return key.type.family in ("string", "binary")
 
@@ -185,10 +221,17 @@ def _is_text(key: Key) -> bool:
 def _stub(key: Key) -> Key:
     """The type of a column, without its rows."""
     if _is_text(key):
-        return key.with_column(_core.JoinColumn.from_strings([]), key.type)
-    return key.with_column(key.column.take(np.zeros(0, np.uint32)), key.meaning)
+        return key.with_column(_core.JoinColumn.from_strings([]), key.type).without_frame()
+    return key.with_column(key.column.take(np.zeros(0, np.uint32)), key.meaning).without_frame()
 
 
 def prepare(frame: Any, on: str, by: str | Sequence[str] | None = None) -> Prepared:
     """Sorts the right side of joins once, so that it can be joined many times, also after appends at the end."""
     return Prepared(frame, on, by)
+
+
+def open_prepared(path: Any, verify: bool = True) -> Prepared:
+    """Read a side that Prepared.save() wrote. verify=False does not compare the checksums of its parts."""
+    from . import _prepared_file  # json, mmap, tempfile: not needed by an import
+
+    return _prepared_file.load(path, verify)

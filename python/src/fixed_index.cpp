@@ -14,8 +14,8 @@
 namespace espalier::python {
 namespace {
 
+using espalier::bound_type;
 using espalier::detail::aggregate_op;
-using espalier::detail::bound_kind;
 using espalier::detail::execution;
 
 using unlocked = nb::gil_scoped_release;
@@ -47,8 +47,8 @@ nb::object fixed_index::searchsorted(nb::handle queries, bool right) const {
   const new_array ranks = make_array(int64_type, q.size());
   {
     const unlocked parallel;
-    tree_->bound(right ? bound_kind::upper : bound_kind::lower, q.data(), q.size(), ranks.as<std::uint64_t>(), {},
-                 now());
+    tree_->rank(right ? bound_type::upper : bound_type::lower, q.data(), q.size(), ranks.as<std::uint64_t>(), {},
+                now());
   }
   return answer(int64_type, ranks, q.is_scalar());
 }
@@ -59,7 +59,7 @@ double fixed_index::seconds_per_call(nb::handle queries, std::size_t times) cons
   std::vector<std::uint64_t> ranks(q.size());
   const unlocked parallel;
   const auto start = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < times; ++i) tree_->bound(bound_kind::lower, q.data(), q.size(), ranks.data(), {}, now());
+  for (std::size_t i = 0; i < times; ++i) tree_->rank(bound_type::lower, q.data(), q.size(), ranks.data(), {}, now());
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(times);
 }
 
@@ -71,12 +71,12 @@ nb::object fixed_index::get_indexer(nb::handle queries) const {
   {
     const unlocked parallel;
     const auto ranks = rows.as<std::uint64_t>();
-    tree_->bound(bound_kind::lower, q.data(), n, ranks, {}, now());
+    tree_->rank(bound_type::lower, q.data(), n, ranks, {}, now());
     visit_kind(key_.kind, [&]<class T>(T) {
       using word = word_of<T>;
       const auto keys = scratch<T>(n);
       const auto found = scratch<std::uint8_t>(n);
-      tree_->at(ranks, n, keys.get(), nullptr, found.get(), now());
+      tree_->select(ranks, n, keys.get(), nullptr, found.get(), now());
       in_pieces(n, [&](std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i) {
           const bool hit = found[i] != 0 && encode_bits(key_.kind, load_bits<word>(key_.kind, keys.get(), i)) ==
@@ -125,11 +125,11 @@ nb::object fixed_index::neighbour(nb::handle queries, bool successor) const {
   {
     const unlocked parallel;
     const auto ranks = rows.as<std::uint64_t>();
-    tree_->bound(successor ? bound_kind::upper : bound_kind::lower, q.data(), n, ranks, {}, now());
+    tree_->rank(successor ? bound_type::upper : bound_type::lower, q.data(), n, ranks, {}, now());
     if (!successor) {
       for (std::size_t i = 0; i < n; ++i) --ranks[i];  // 0 becomes a rank that is out of range
     }
-    tree_->at(ranks, n, keys.data, nullptr, found.as<std::uint8_t>(), now());
+    tree_->select(ranks, n, keys.data, nullptr, found.as<std::uint8_t>(), now());
     for (std::size_t i = 0; i < n; ++i) {
       rows.as<std::int64_t>()[i] = found.as<std::uint8_t>()[i] != 0 ? rows_[ranks[i]] : -1;
     }
@@ -177,13 +177,13 @@ nb::object fixed_index::asof(nb::handle queries, const asof_request& request) co
       const auto keys = scratch<T>(n), next_keys = scratch<T>(ahead ? n : 0);
       const auto* const asked = static_cast<const T*>(q.data());
       if (back) {
-        tree_->bound(request.exact ? bound_kind::upper : bound_kind::lower, asked, n, ranks.get(), {}, now());
+        tree_->rank(request.exact ? bound_type::upper : bound_type::lower, asked, n, ranks.get(), {}, now());
         for (std::size_t i = 0; i < n; ++i) --ranks[i];
-        tree_->at(ranks.get(), n, keys.get(), nullptr, nullptr, now());
+        tree_->select(ranks.get(), n, keys.get(), nullptr, nullptr, now());
       }
       if (ahead) {
-        tree_->bound(request.exact ? bound_kind::lower : bound_kind::upper, asked, n, next_ranks.get(), {}, now());
-        tree_->at(next_ranks.get(), n, next_keys.get(), nullptr, nullptr, now());
+        tree_->rank(request.exact ? bound_type::lower : bound_type::upper, asked, n, next_ranks.get(), {}, now());
+        tree_->select(next_ranks.get(), n, next_keys.get(), nullptr, nullptr, now());
       }
       in_pieces(n, [&](std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; ++i) {
@@ -219,7 +219,7 @@ nb::tuple fixed_index::at(nb::handle ranks) const {
   }
   {
     const unlocked parallel;
-    tree_->at(asked, n, keys.data, nullptr, nullptr, now());
+    tree_->select(asked, n, keys.data, nullptr, nullptr, now());
     for (std::size_t i = 0; i < n; ++i) rows.as<std::int64_t>()[i] = rows_[asked[i]];
   }
   return nb::make_tuple(keys.array, rows.array);
@@ -326,7 +326,7 @@ nb::object fixed_index::range(nb::handle lo, nb::handle hi, interval ends, nb::h
     const unlocked parallel;
     const bool includes_lower = ends == interval::closed || ends == interval::right_open;
     tree_->range_offsets(low.data(), high.data(), n, options, offsets.as<std::uint64_t>(), now());
-    tree_->bound(includes_lower ? bound_kind::lower : bound_kind::upper, low.data(), n, starts.get(), {}, now());
+    tree_->rank(includes_lower ? bound_type::lower : bound_type::upper, low.data(), n, starts.get(), {}, now());
   }
   const auto* const begin = offsets.as<const std::uint64_t>();
   const new_array rows = make_array(int64_type, begin[n]);

@@ -11,7 +11,7 @@
 
 namespace espalier::python {
 
-using espalier::detail::bound_kind;
+using espalier::bound_type;
 using espalier::detail::build_static_index;
 using espalier::detail::element_type;
 using espalier::detail::execution;
@@ -101,7 +101,7 @@ void fixed_index::build(const void* keys, const void* values, std::size_t n, boo
     const float narrow = std::numeric_limits<float>::quiet_NaN();
     const void* const query = key_.kind == scalar_kind::f64 ? static_cast<const void*>(&nan) : &narrow;
     std::uint64_t rank = 0;
-    tree_->bound(bound_kind::lower, query, 1, &rank, {}, now());
+    tree_->rank(bound_type::lower, query, 1, &rank, {}, now());
     comparable_ = rank;
   }
 }
@@ -168,9 +168,9 @@ nb::tuple fixed_index::parts() const {
     for (std::size_t first = 0; first < size_; first += piece) {
       const std::size_t n = std::min(piece, size_ - first);
       for (std::size_t i = 0; i < n; ++i) ranks[i] = first + i;
-      tree_->at(ranks.get(), n, keys.as<char>() + first * key_.width(),
-                value_data == nullptr ? nullptr : static_cast<char*>(value_data) + first * value_.width(), nullptr,
-                now());
+      tree_->select(ranks.get(), n, keys.as<char>() + first * key_.width(),
+                    value_data == nullptr ? nullptr : static_cast<char*>(value_data) + first * value_.width(), nullptr,
+                    now());
     }
   }
   if (rows_) rows = wrap_array(rows_.type(), rows_.memory().get(), size_, rows_.memory());

@@ -96,7 +96,7 @@ nb::object sorted_map::find(nb::handle queries, nb::handle fallback) const {
   const auto found = scratch<std::uint8_t>(n);
   {
     const unlocked parallel;
-    tree_->find(q.data(), n, values.data, found.get(), now());
+    tree_->find(q.data(), n, values.data, found.get(), {}, now());
   }
   apply_fallback(value_, values.data, found.get(), n, fallback, PyExc_KeyError, "the map does not have this key");
   return answer(value_, values, q.is_scalar());
@@ -108,7 +108,7 @@ nb::object sorted_map::contains(nb::handle queries) const {
   const new_array found = make_mask(q.size());
   {
     const unlocked parallel;
-    tree_->find(q.data(), q.size(), nullptr, found.as<std::uint8_t>(), now());
+    tree_->find(q.data(), q.size(), nullptr, found.as<std::uint8_t>(), {}, now());
   }
   return answer(bool_type, found, q.is_scalar());
 }

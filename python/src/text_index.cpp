@@ -9,10 +9,10 @@
 
 namespace espalier::python {
 
+using espalier::bound_type;
 using espalier::detail::build_radix_index;
 using espalier::detail::build_static_index;
 using espalier::detail::execution;
-using espalier::detail::radix_bound;
 using espalier::detail::radix_slice;
 using espalier::detail::radix_write;
 
@@ -131,7 +131,7 @@ text_index::text_index(column source, nb::handle values, aggregates keep) : keep
   bool is_sorted = true;
   {
     const auto before = scratch<std::uint64_t>(n);
-    tree_->rank(radix_bound::lower, keys.raw(), before.get(), now());
+    tree_->rank(bound_type::lower, keys.raw(), before.get(), now());
     for (std::size_t i = 0; i < n; ++i) {
       number[i] = static_cast<std::uint32_t>(before[i]);
       is_sorted &= i == 0 || before[i - 1] <= before[i];
@@ -212,7 +212,7 @@ std::unique_ptr<text_index> text_index::of_parts(nb::handle bytes, nb::handle of
 
 std::vector<std::uint64_t> text_index::ranks(const batch& queries, bool right) const {
   std::vector<std::uint64_t> result(queries.size());
-  tree_->rank(right ? radix_bound::upper : radix_bound::lower, queries.raw(), result.data(), now());
+  tree_->rank(right ? bound_type::upper : bound_type::lower, queries.raw(), result.data(), now());
   for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = queries.has_nulls() && !queries.is_valid(i) ? size_ : start(result[i]);
   }
@@ -264,7 +264,7 @@ nb::object text_index::find(nb::handle queries, nb::handle fallback) const {
     const auto rank = scratch<std::uint64_t>(n);
     numbers(q, number.get(), found.get());
     for (std::size_t i = 0; i < n; ++i) rank[i] = found[i] != 0 ? start(number[i]) : size_;
-    values_->at(rank.get(), n, nullptr, values.data, nullptr, now());
+    values_->select(rank.get(), n, nullptr, values.data, nullptr, now());
   }
   apply_fallback(value_, values.data, found.get(), n, fallback, PyExc_KeyError, "the index does not have this key");
   return q.wrap(value_, values);
@@ -414,7 +414,7 @@ nb::object text_index::prefix(nb::handle prefixes, nb::handle limit) const {
   std::vector<std::uint64_t> first(n), last(n);
   {
     const unlocked parallel;
-    tree_->rank(radix_bound::lower, q.raw(), first.data(), now());
+    tree_->rank(bound_type::lower, q.raw(), first.data(), now());
     tree_->count(radix_slice::prefix, q.raw(), q.raw(), {}, last.data(), now());
     for (std::size_t i = 0; i < n; ++i) {
       last[i] = q.is_valid(i) ? start(first[i] + last[i]) : 0;
@@ -483,7 +483,7 @@ nb::tuple text_index::parts() const {
     const new_array copy = make_array(value_, size_);
     const auto ranks = scratch<std::uint64_t>(size_);
     std::iota(ranks.get(), ranks.get() + size_, std::uint64_t{0});
-    values_->at(ranks.get(), size_, nullptr, copy.data, nullptr, now());
+    values_->select(ranks.get(), size_, nullptr, copy.data, nullptr, now());
     values = copy.array;
   }
   return nb::make_tuple(bytes.array, offsets.array, key_.logical == logical_type::string, starts, rows, values);

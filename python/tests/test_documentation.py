@@ -1,29 +1,75 @@
-"""The lines of docs/python.md run, and give the answers that the page shows."""
+"""The Python blocks of README.md and docs/ run in the order of their page, and give the answers in their comments.
+
+A comment that begins with a list is the answer of the expression in front of it. What a block needs and a page does not
+show is in a comment of the page (tests/docs/blocks.py).
+"""
 
 import ast
-import os
+import importlib.util
+import pathlib
 import re
+import sys
+import warnings
 
 import numpy as np
 import pytest
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# How many answers a page shows: fewer would mean that they are no longer found.
+PAGES = {
+    "README.md": 4,
+    "docs/python.md": 4,
+    "docs/python-joins.md": 0,
+    "docs/python-sql.md": 0,
+    "docs/cluster.md": 4,
+    "docs/howto/as-of.md": 4,
+    "docs/howto/windows.md": 3,
+}
 
-def test_lines_of_the_page(tmp_path, monkeypatch):
-    page = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "python.md")
-    if not os.path.exists(page):
-        pytest.skip("the page is not here")
-    with open(page) as file:
-        blocks = re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names, compared = {}, 0
-    for line in "\n".join(blocks).splitlines():
-        code, _, comment = line.partition("  #")
-        if not code.strip():
-            continue
-        shown = re.match(r" (\[[^\]]*\])", comment)
-        if shown and not re.match(r"\w+ = ", code):
-            np.testing.assert_array_equal(eval(code, names), ast.literal_eval(shown.group(1)))
+
+def blocks():
+    path = ROOT / "tests" / "docs" / "blocks.py"
+    if not path.exists():
+        pytest.skip("the pages are not here")
+    spec = importlib.util.spec_from_file_location("blocks", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["blocks"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(text, names, place):
+    """Runs the statements of a block; returns how many answers were compared."""
+    lines = text.splitlines()
+    compared = 0
+    for node in ast.parse(text).body:
+        code = ast.Module([node], [])
+        comment = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
+        shown = re.match(r" *# (\[[^\]]*\])", comment)
+        if shown and isinstance(node, ast.Expr):
+            answer = eval(compile(ast.Expression(node.value), place, "eval"), names)
+            np.testing.assert_array_equal(answer, ast.literal_eval(shown[1]), err_msg=place)
             compared += 1
         else:
-            exec(code, names)
-    assert compared >= 4
+            exec(compile(code, place, "exec"), names)
+    return compared
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_of_the_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, compared = {}, 0
+    found = [b for b in blocks().blocks_of(ROOT / page) if b.language == "python" and "not run" not in b.mark]
+    assert found, "no block of Python in this page"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for block in found:
+            exec(compile(block.before, block.place, "exec"), names)
+            compared += run(block.text, names, block.place)
+    assert compared >= PAGES[page]
+
+
+def test_every_page_with_python_is_run():
+    module = blocks()
+    having = {b.page for b in module.all_blocks() if b.language == "python"}
+    assert having == set(PAGES)

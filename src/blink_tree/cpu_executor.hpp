@@ -17,8 +17,9 @@ class blink_cpu_executor : public cpu_executor {
   template <protocol Protocol>
   using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
 
+  /// Threads ask the inner nodes, whether or not there were refs.
   template <class Reads, class Writing, class Job>
-  void launch_read(const Job& job, std::size_t n) {
+  void launch_read(const Job& job, std::size_t n, [[maybe_unused]] bool after_refs) {
     launch_on<Reads, Writing>(job, n, false);
   }
   /// With `Alone`, one team executes all elements in sequence.

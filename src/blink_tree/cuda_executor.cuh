@@ -9,6 +9,15 @@
 
 namespace espalier::detail {
 
+template <class View>
+struct columns_of<blink_find_job<View>> : one_key_column<blink_find_job<View>> {
+  template <class F>
+  static void answers(blink_find_job<View>& job, F f) {
+    f(job.values, job.tree.value_bytes);
+    f(job.found, 1u);
+  }
+};
+
 /// Team i executes the i-th batch of a job.
 template <class Runner, class Job>
 struct run_batch {
@@ -84,14 +93,36 @@ class blink_cuda_executor : public cuda_executor {
   };
   static constexpr bool two_passes = true;
 
+  /// Executes reads of n queries. After refs, whose leaves the lane does not name, searches ask the inner nodes: by
+  /// right links alone, 2^20 queries of as many appended keys took minutes.
   template <class Reads, class Writing, class Job>
-  void launch_read(const Job& job, std::size_t n) {
+  void launch_read(const Job& job, std::size_t n, bool after_refs) {
+    using view = decltype(job.tree);
+    constexpr bool has_small_leaves = view::leaf_shape::in_one_piece;  // chains of large leaves are short
+    if constexpr (std::is_same_v<Writing, writing<protocol::blink, inner_index::express_lane>> && has_small_leaves) {
+      if (after_refs)
+        return launch_reads<blink_runner<typename team_of<Job>::type, asking<Reads>, Writing, view>>(job, n);
+    }
+    launch_reads<blink_runner<typename team_of<Job>::type, Reads, Writing, view>>(job, n);
+  }
+  template <class Runner, class Job>
+  void launch_reads(const Job& job, std::size_t n) {
     using team = typename team_of<Job>::type;
-    using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
+    using runner = Runner;
     // One lane per element for the inner levels, if that leaves enough teams to fill the GPU.
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(get_device())
         .for_each_team<team>(order(), (n + batch - 1) / batch, run_batch<runner, Job>{job, n, batch});
+  }
+  /// As launch_read, by plan partition_first, with buckets of lines of the express lane. Returns false, with nothing
+  /// enqueued, if the batch or the lane is too small for buckets.
+  template <class Reads, class Writing, class Job>
+  [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
+    using runner = blink_runner<tile<1>, Reads, Writing, decltype(job.tree)>;
+    const auto& lane = job.tree.lane;
+    if (lane.size == 0) return false;
+    return detail::launch_in_buckets<runner>(cuda_backend(get_device()), order(), job, lane.headers, lane.groups,
+                                             job.tree.key, leaf_bytes, n);
   }
   template <class Reads, class Writing, bool Alone, class Job>
   void launch_write(const Job& job, std::size_t n) {

@@ -21,6 +21,7 @@
 #include "blink_tree/storage.hpp"
 #include "blink_tree/validate.hpp"
 #include "device/staging.hpp"
+#include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/jobs.hpp"
 
@@ -184,14 +185,16 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   }
 
   // ---- reads ---------------------------------------------------------------------------------------------
-  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const override {
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
+            const execution& ex) const override {
     if (n == 0) return;
     read(ex, n, [=, this](Context& context) {
       const input in(context, keys, n * key_bytes());
       output out(context, tree_.elements.value_bytes == 0 ? nullptr : values, n * tree_.elements.value_bytes);
       output mask(context, found, n);
       blink_find_job<view_type> job{tree_.view, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, how>(job, n);
+      if (!find_in_buckets(context, job, n, options))
+        context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
       out.copy_back(context);
       mask.copy_back(context);
     });
@@ -211,7 +214,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
                                void* values, std::uint8_t* found) const override {
     return from_lines(builds, [=, this](Context& context) {
       blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
-      context.template launch_read<reads, how>(job, n);
+      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
     });
   }
   [[nodiscard]] bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
@@ -232,7 +235,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
                                     k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, how>(job, n);
+      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
       k.copy_back(context);
       v.copy_back(context);
       mask.copy_back(context);
@@ -339,7 +342,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       job.op = static_cast<aggregate_kind>(op);
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, how>(job, n);
+      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
       results.copy_back(context);
       mask.copy_back(context);
     });
@@ -389,6 +392,25 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
 
  private:
   [[nodiscard]] unsigned key_bytes() const { return tree_.key_bytes(); }
+  /// Returns false if the batch is to be answered in the caller's order. If memory runs out and the caller did not
+  /// request the plan, that order needs none.
+  [[nodiscard]] bool find_in_buckets(Context& context, const blink_find_job<view_type>& job, std::size_t n,
+                                     const query_options& options) const {
+    if constexpr (Context::on_gpu && U == inner_index::express_lane) {
+      // Called under the gate's shared lock, which leaves_now() would take again.
+      const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
+      if (!partitions_finds(n, leaf_bytes, options) || tree_.has_live_refs) return false;
+      bool done = false;
+      const auto work = [&] { done = context.template launch_in_buckets<reads, how>(job, leaf_bytes, n); };
+      if (options.plan == query_plan::partition_first) {
+        work();
+        return done;
+      }
+      return with_memory(work) && done;
+    } else {
+      return false;
+    }
+  }
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }
   [[nodiscard]] write_question question(write_op op, std::size_t n) const {
     const std::size_t leaves = leaves_now();

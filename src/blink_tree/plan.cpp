@@ -80,6 +80,12 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
   return e;
 }
 
+// From 2^25 keys on, in batches that make up for some 40 us of launches. Smaller trees were not measured.
+bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options) {
+  if (options.plan != query_plan::automatic) return options.plan == query_plan::partition_first;
+  return options.order != batch_order::ascending && n >= (std::size_t{1} << 22) && leaf_bytes >= 400'000'000;
+}
+
 namespace {
 
 // Seconds on an H200, fitted to gpu-blink-distributions (docs/design/blink-tree.md).

@@ -1,4 +1,5 @@
-// plan.hpp - selects how a batch of writes is executed: key by key, or sorted and merged.
+// plan.hpp - selects how a batch of writes is executed: key by key, or sorted and merged; and whether finds are
+// partitioned first.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,9 @@ struct write_question {
 /// element is a separate write. `mixed`: each element has its own operation. `has_live_refs`: refs may be writing.
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu,
                                            bool has_live_refs);
+
+/// Whether finds on a GPU are answered bucket by bucket (docs/design/plans.md).
+[[nodiscard]] bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options);
 
 // ---- decisions on a GPU that are taken while a batch is written ----------------------------------------------------
 

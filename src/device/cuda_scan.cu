@@ -37,6 +37,7 @@ void cuda_backend::exclusive_scan(const stream& s, const T* in, T* out, std::siz
   detail::check_cuda(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, from, to, n, native(order)), call);
 }
 
+template void cuda_backend::exclusive_scan(const stream&, const std::uint32_t*, std::uint32_t*, std::size_t) const;
 template void cuda_backend::exclusive_scan(const stream&, const std::uint64_t*, std::uint64_t*, std::size_t) const;
 template void cuda_backend::exclusive_scan(const stream&, const std::int64_t*, std::int64_t*, std::size_t) const;
 template void cuda_backend::exclusive_scan(const stream&, const int128*, int128*, std::size_t) const;

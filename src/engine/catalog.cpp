@@ -68,6 +68,24 @@ void catalog::put(entry_ptr entry) {
   tables_.insert_or_assign(name, next);
 }
 
+catalog::addition catalog::prepared(entry_ptr entry) {
+  catalog one;
+  one.put(std::move(entry));
+  addition out;
+  out.one = std::move(one.tables_);
+  return out;
+}
+
+void catalog::put(addition ready) noexcept {
+  auto node = ready.one.extract(ready.one.begin());
+  const auto found = tables_.find(node.key());
+  if (found == tables_.end()) {
+    tables_.insert(std::move(node));
+  } else {
+    found->second = std::move(node.mapped());
+  }
+}
+
 void catalog::remove(std::string_view name) {
   if (const auto found = tables_.find(name); found != tables_.end()) tables_.erase(found);
 }

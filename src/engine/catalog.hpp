@@ -73,6 +73,10 @@ class catalog {
   [[nodiscard]] entry_ptr table_of_index(std::string_view index) const;
   [[nodiscard]] std::vector<entry_ptr> all() const;  ///< by name, without damaged ones; reads those not read yet
   void put(entry_ptr entry);
+  /// An entry that put() adds without allocating, for changes that are durable already.
+  class addition;
+  [[nodiscard]] static addition prepared(entry_ptr entry);
+  void put(addition ready) noexcept;
   void remove(std::string_view name);
 
   // ---- functions that do not read a table
@@ -98,7 +102,14 @@ class catalog {
     [[nodiscard]] entry_ptr read_entry();
   };
 
-  std::map<std::string, std::shared_ptr<slot>, std::less<>> tables_;
+  using slots = std::map<std::string, std::shared_ptr<slot>, std::less<>>;
+  slots tables_;
+
+ public:
+  class addition {
+    friend class catalog;
+    slots one;
+  };
 };
 
 }  // namespace espalier::engine

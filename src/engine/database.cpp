@@ -40,8 +40,8 @@ class prepared_state {
   ~prepared_state() {
     try {
       with_deep_stack(nesting_bytes(text), [this] { statements.clear(); });
-    } catch (const error&) {
-      // If no thread can be started, the vector's destructor frees it here.
+    } catch (const std::exception&) {
+      // If no thread can be started, or there is no memory for it, the vector's destructor frees it here.
     }
   }
 
@@ -122,6 +122,8 @@ void on_deep_stack(std::string_view text, const std::function<void()>& body) {
     throw;
   } catch (const engine_error& e) {
     throw sql_error(e.what(), text, std::nullopt, e.code());
+  } catch (const std::bad_alloc&) {  // before or behind what translates errors
+    throw sql_error("Memory ran out while the statement ran.", text, std::nullopt, codes::out_of_memory);
   }
 }
 

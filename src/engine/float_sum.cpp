@@ -59,6 +59,16 @@ void exact_float_sum::change(double value, std::int64_t sign) {
   if (++additions_ == most_additions) carry();
 }
 
+exact_float_sum& exact_float_sum::merge(const exact_float_sum& other, std::int64_t sign) {
+  for (std::size_t i = 0; i < digit_count; ++i) digits_[i] += sign * other.digits_[i];
+  nans_ += sign * other.nans_;
+  plus_infinities_ += sign * other.plus_infinities_;
+  minus_infinities_ += sign * other.minus_infinities_;
+  additions_ += other.additions_ + 1;
+  if (additions_ >= most_additions) carry();
+  return *this;
+}
+
 // Afterwards all digits but the highest are in [0, 2^32); the highest has the sign of the sum.
 void exact_float_sum::carry() {
   for (std::size_t i = 0; i + 1 < digit_count; ++i) {

@@ -18,15 +18,19 @@ class exact_float_sum {
   void add(double value) { change(value, 1); }
   /// Removes a value that was added before, for sums of sliding frames.
   void remove(double value) { change(value, -1); }
+  exact_float_sum& operator+=(const exact_float_sum& other) { return merge(other, 1); }
+  exact_float_sum& operator-=(const exact_float_sum& other) { return merge(other, -1); }
   /// Returns the correctly rounded sum: infinity beyond the range of double, NaN if there is a NaN or infinities of
   /// both signs.
   [[nodiscard]] double total() const;
 
  private:
   static constexpr std::size_t digit_count = 70;  // 66 for the values, the others for carries
-  static constexpr std::uint32_t most_additions = std::uint32_t{1} << 30;
+  // After n additions, a digit is below (n + 1) 2^32; two such sums can be added before a carry.
+  static constexpr std::uint32_t most_additions = std::uint32_t{1} << 29;
 
   void change(double value, std::int64_t sign);
+  exact_float_sum& merge(const exact_float_sum& other, std::int64_t sign);
   void carry();
 
   std::array<std::int64_t, digit_count> digits_{};  ///< least first; between carries beyond 32 bits or negative

@@ -30,7 +30,7 @@ class blink_host_tree final : public host_tree {
   }
 
   void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
-    tree_->find(keys, n, values, found, now());
+    tree_->find(keys, n, values, found, {}, now());
   }
   void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                  std::uint8_t* found) const override {

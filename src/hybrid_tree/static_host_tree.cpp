@@ -32,13 +32,7 @@ class static_host_tree final : public host_tree {
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
             std::uint8_t* found) const override {
-    if (kind != seek_kind::lower_bound) {
-      const auto side = kind == seek_kind::successor ? neighbour_kind::successor : neighbour_kind::predecessor;
-      return tree_->neighbour(side, keys, n, out_keys, out_values, found, {}, now());
-    }
-    const buffer<std::uint64_t> ranks(host(), n);
-    tree_->bound(bound_kind::lower, keys, n, ranks.data(), {}, now());
-    tree_->at(ranks.data(), n, out_keys, out_values, found, now());
+    tree_->seek(kind, keys, n, out_keys, out_values, found, {}, now());
   }
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
              std::uint64_t* counts) const override {
@@ -100,8 +94,8 @@ class static_host_tree final : public host_tree {
     pair_columns out = room_for_pairs(host(), elements_, size());
     const buffer<std::uint64_t> ranks(host(), out.n);
     cpu_.for_each(out.n, [&](std::size_t i) { ranks.data()[i] = i; });
-    tree_->at(ranks.data(), out.n, out.keys.data(), elements_.value_bytes == 0 ? nullptr : out.values.data(), nullptr,
-              now());
+    tree_->select(ranks.data(), out.n, out.keys.data(), elements_.value_bytes == 0 ? nullptr : out.values.data(),
+                  nullptr, now());
     return out;
   }
   [[nodiscard]] pair_columns with(const void* keys, const void* values, std::size_t n) const {
@@ -115,7 +109,7 @@ class static_host_tree final : public host_tree {
     const buffer<std::uint64_t> ranks(host(), n), stays(host(), size() + 1);
     const buffer<std::uint8_t> found(host(), n);
     tree_->find(keys, n, nullptr, found.data(), {}, now());
-    tree_->bound(bound_kind::lower, keys, n, ranks.data(), {}, now());
+    tree_->rank(bound_type::lower, keys, n, ranks.data(), {}, now());
     const pair_columns old = all();
     cpu_.for_each(old.n, [&](std::size_t i) { stays.data()[i] = 1; });
     stays.data()[old.n] = 0;

@@ -16,8 +16,8 @@ void run_piece(const Job& job, std::size_t first, std::size_t last) {
 
 template <class W, unsigned V>
 const cpu_kernels<W, V>& scalar_cpu_kernels() {
-  static constexpr cpu_kernels<W, V> table{run_piece<find_job<W, V>>,       run_piece<bound_job<W, V>>,
-                                           run_piece<neighbour_job<W, V>>,  run_piece<select_job<W, V>>,
+  static constexpr cpu_kernels<W, V> table{run_piece<find_job<W, V>>,       run_piece<rank_job<W, V>>,
+                                           run_piece<seek_job<W, V>>,       run_piece<select_job<W, V>>,
                                            run_piece<count_job<W, V>>,      run_piece<fill_job<W, V>>,
                                            run_piece<range_head_job<W, V>>, run_piece<aggregate_job<W, V>>,
                                            run_piece<find_line_job<W>>,     run_piece<top_table_job<W>>};

@@ -21,8 +21,8 @@ template <class Team, class W, unsigned V>
 const void* kernels_of() {
   using plain = simd_thread<linear_search>;
   static constexpr detail::cpu_kernels<W, V> table{run_piece<Team, find_job<W, V>>,
-                                                   run_piece<Team, bound_job<W, V>>,
-                                                   run_piece<plain, neighbour_job<W, V>>,
+                                                   run_piece<Team, rank_job<W, V>>,
+                                                   run_piece<plain, seek_job<W, V>>,
                                                    run_piece<plain, select_job<W, V>>,
                                                    run_piece<plain, count_job<W, V>>,
                                                    run_piece<plain, fill_job<W, V>>,

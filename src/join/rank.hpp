@@ -15,9 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace espalier::join_detail {
+#include "espalier/index/seek.hpp"
 
-enum class bound_type : std::uint8_t { lower, upper };
+namespace espalier::join_detail {
 
 template <bound_type Bound, class Key, class Query>
 [[nodiscard]] inline bool is_before(Key key, Query q) {

@@ -174,7 +174,7 @@ class radix_index_impl final : public radix_index {
       mask.copy_back(context);
     });
   }
-  void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
+  void rank(bound_type what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const override {
     ask_by_rank(ex, keys.n, [=, this](Context& context) {
       const keys_in in(context, keys);
       output out(context, ranks, keys.n * 8);

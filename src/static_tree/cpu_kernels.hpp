@@ -16,8 +16,8 @@ using cpu_piece = void (*)(const Job& job, std::size_t first, std::size_t last);
 template <class Word, unsigned ValueBytes>
 struct cpu_kernels {
   cpu_piece<find_job<Word, ValueBytes>> find;
-  cpu_piece<bound_job<Word, ValueBytes>> bound;
-  cpu_piece<neighbour_job<Word, ValueBytes>> neighbour;
+  cpu_piece<rank_job<Word, ValueBytes>> bound;
+  cpu_piece<seek_job<Word, ValueBytes>> neighbour;
   cpu_piece<select_job<Word, ValueBytes>> at;
   cpu_piece<count_job<Word, ValueBytes>> count;
   cpu_piece<fill_job<Word, ValueBytes>> fill;
@@ -45,11 +45,11 @@ auto cpu_kernel(const find_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).find;
 }
 template <class W, unsigned V>
-auto cpu_kernel(const bound_job<W, V>&, node_search s) {
+auto cpu_kernel(const rank_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).bound;
 }
 template <class W, unsigned V>
-auto cpu_kernel(const neighbour_job<W, V>&, node_search s) {
+auto cpu_kernel(const seek_job<W, V>&, node_search s) {
   return best_cpu_kernels<W, V>(s).neighbour;
 }
 template <class W, unsigned V>

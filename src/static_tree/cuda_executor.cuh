@@ -8,6 +8,7 @@
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/tile.cuh"
 #include "static_tree/cuda_rows.cuh"
+#include "static_tree/in_buckets.cuh"
 #include "static_tree/sort_out_of_place.hpp"
 
 namespace espalier::detail {
@@ -109,6 +110,14 @@ class cuda_executor {
     if constexpr (requires { run_one<Job>::elements; })
       teams = (n + run_one<Job>::elements - 1) / run_one<Job>::elements;
     backend_.for_each_team<Team>(order_, teams, run_one<Job>{job});
+  }
+
+  /// Plan partition_first. Returns false, with nothing enqueued, if the batch or the tree is too small for buckets.
+  template <class Job>
+  [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
+    const auto& t = job.tree;
+    return detail::launch_in_buckets<runner<query_team>>(backend_, order_, job, t.headers, t.groups, t.key, leaf_bytes,
+                                                         n);
   }
 
   /// Finding out would require a wait, and would not help: neighbouring threads share lines anyway.

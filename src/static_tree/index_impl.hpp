@@ -20,6 +20,7 @@
 
 #include "device/build_event.hpp"
 #include "device/staging.hpp"
+#include "device/with_memory.hpp"
 #include "static_tree/build.hpp"
 #include "static_tree/plan.hpp"
 #include "static_tree/validate.hpp"
@@ -93,27 +94,27 @@ class index_impl final : public static_index {
     answer_from(lines, keys, n, job);
   }
 
-  void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks, const query_options& options,
-             const execution& ex) const override {
+  void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks, const query_options& options,
+            const execution& ex) const override {
     pieces(n, {input(keys, key_bytes()), output(ranks, 8)}, ex,
-           [this, kind, options](Context& context, const pointers& p, std::size_t count) {
-             bound_job<Word, ValueBytes> job;
+           [this, bound, options](Context& context, const pointers& p, std::size_t count) {
+             rank_job<Word, ValueBytes> job;
              job.keys = p[0];
-             job.upper = kind == bound_kind::upper;
+             job.upper = bound == bound_type::upper;
              job.ranks = static_cast<std::uint64_t*>(p[1]);
              answer(context, job, count, options);
            });
   }
 
-  void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                 std::uint8_t* found, const query_options& options, const execution& ex) const override {
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const query_options& options, const execution& ex) const override {
     pieces(n,
            {input(keys, key_bytes()), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes),
             output(found, 1)},
            ex, [this, kind, options](Context& context, const pointers& p, std::size_t count) {
-             neighbour_job<Word, ValueBytes> job;
+             seek_job<Word, ValueBytes> job;
              job.keys = p[0];
-             job.successor = kind == neighbour_kind::successor;
+             job.kind = kind;
              job.out_keys = p[1];
              job.out_values = p[2];
              job.found = static_cast<std::uint8_t*>(p[3]);
@@ -121,8 +122,8 @@ class index_impl final : public static_index {
            });
   }
 
-  void at(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-          const execution& ex) const override {
+  void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+              const execution& ex) const override {
     pieces(
         n,
         {input(ranks, 8), output(out_keys, key_bytes()), output(out_values, elements_.value_bytes), output(found, 1)},
@@ -141,7 +142,7 @@ class index_impl final : public static_index {
              const execution& ex) const override {
     pieces(n, {input(lo, key_bytes()), input(hi, key_bytes()), output(counts, 8)}, ex,
            [this, options](Context& context, const pointers& p, std::size_t count) {
-             launch(context, counting(p[0], p[1], options, static_cast<std::uint64_t*>(p[2]), nullptr), count);
+             launch_ranges(context, counting(p[0], p[1], options, static_cast<std::uint64_t*>(p[2]), nullptr), count);
            });
   }
 
@@ -238,7 +239,7 @@ class index_impl final : public static_index {
              job.op = static_cast<aggregate_kind>(op);
              job.out = p[2];
              job.found = static_cast<std::uint8_t*>(p[3]);
-             launch(context, job, count);
+             launch_ranges(context, job, count);
            });
   }
 
@@ -381,8 +382,28 @@ class index_impl final : public static_index {
         return context.launch(job, n, false, options.search);
       case query_plan::sort_first:
         return sort_first(context, job, n, options);
+      case query_plan::partition_first:
+        if (in_buckets(context, job, n, options.plan == query_plan::partition_first)) return;
+        [[fallthrough]];
       default:
         return context.launch(job, n, false, options.search);
+    }
+  }
+
+  /// Returns false if the batch is to be answered in the caller's order. If memory runs out and the caller did not
+  /// request the plan, that order needs none.
+  template <class Job>
+  [[nodiscard]] bool in_buckets(Context& context, const Job& job, std::size_t n, bool requested) const {
+    if constexpr (Context::on_gpu) {
+      bool done = false;
+      const auto work = [&] { done = context.launch_in_buckets(job, tree_.lines.bytes(), n); };
+      if (requested) {
+        work();
+        return done;
+      }
+      return with_memory(work) && done;
+    } else {
+      return false;
     }
   }
 
@@ -420,6 +441,13 @@ class index_impl final : public static_index {
     if (n == 0) return;
     job.tree = tree_.view;
     context.launch(job, n, n <= 1024, node_search::linear);
+  }
+  /// As launch(), for two searches per query.
+  template <class Job>
+  void launch_ranges(Context& context, Job job, std::size_t n) const {
+    job.tree = tree_.view;
+    if (partitions_first(planning(n, batch_order::unknown)) && in_buckets(context, job, n, false)) return;
+    launch(context, job, n);
   }
   [[nodiscard]] count_job<Word, ValueBytes> counting(const void* lo, const void* hi, const range_options& options,
                                                      std::uint64_t* counts, std::uint64_t* starts) const {

@@ -24,4 +24,9 @@ struct plan_input {
 /// The same, with all plans that were considered and their predicted seconds.
 [[nodiscard]] explanation explain(const plan_input& input, query_plan wanted);
 
+/// Whether a batch for which the caller cannot request a plan is partitioned first.
+[[nodiscard]] inline bool partitions_first(const plan_input& input) {
+  return choose(input, query_plan::automatic) == query_plan::partition_first;
+}
+
 }  // namespace espalier::detail

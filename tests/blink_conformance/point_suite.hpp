@@ -54,6 +54,28 @@ class blink_point_suite : public testing::TestWithParam<const setting*> {
     }
     expect_elements("find", expected, want, {}, values.get(), found.get());
     expect_elements("contains", expected, want, {}, {}, contained.get());
+    check_find_by_plan(s, expected, queries, want, async);
+  }
+
+  static void check_find_by_plan(const subject_type& s, const oracle_type& expected, const array<Key>& queries,
+                                 const ranks& want, bool async) {
+    const std::size_t n = queries.size();
+    for (const query_plan how : {query_plan::scattered, query_plan::partition_first}) {
+      const query_options options{batch_order::unknown, how};
+      lent<Key> in(here(), queries);
+      lent<slot> values(here(), s.values_for(n));
+      lent<std::uint8_t> found(here(), n), contained(here(), n);
+      if (async) {
+        s.tree().find_async(in.in(), values.span(), found.span(), options, here().own);
+        s.tree().contains_async(in.in(), contained.span(), options, here().own);
+        here().own.synchronize();
+      } else {
+        s.tree().find(in.in(), values.span(), found.span(), options, {});
+        s.tree().contains(in.in(), contained.span(), options, {});
+      }
+      expect_elements("find by plan", expected, want, {}, values.get(), found.get());
+      expect_elements("contains by plan", expected, want, {}, {}, contained.get());
+    }
   }
 
   static void check_neighbours(const subject_type& s, const oracle_type& expected, const array<Key>& queries,
@@ -66,6 +88,8 @@ class blink_point_suite : public testing::TestWithParam<const setting*> {
       last[i] = first[i] == 0 ? expected.size() : first[i] - 1;
     }
     check_seek("lower_bound", &tree_type::lower_bound, &tree_type::lower_bound_async, s, expected, queries, first,
+               async);
+    check_seek("upper_bound", &tree_type::upper_bound, &tree_type::upper_bound_async, s, expected, queries, next,
                async);
     check_seek("successor", &tree_type::successor, &tree_type::successor_async, s, expected, queries, next, async);
     check_seek("predecessor", &tree_type::predecessor, &tree_type::predecessor_async, s, expected, queries, last,

@@ -237,7 +237,7 @@ TEST_F(cli, misses_are_answered_as_well) {
 }
 
 TEST_F(cli, every_plan_and_node_search_answers) {
-  for (const char* plan : {"automatic", "small", "scattered", "ordered", "sort_first"}) {
+  for (const char* plan : {"automatic", "small", "scattered", "ordered", "sort_first", "partition_first"}) {
     const json j =
         bench("static", std::string("--keys 20000 --queries 5000 --ops find,find-sorted,lower-bound --plan ") + plan);
     EXPECT_EQ(j["rows"].size(), 3u) << plan;

@@ -118,6 +118,14 @@ TEST_F(matrix_bench, a_file_gets_the_rows_and_the_user_the_table) {
   std::filesystem::remove(file);
 }
 
+TEST_F(matrix_bench, inserts_by_a_ref_are_rows_of_a_gpu) {
+  const json cpu = matrix("random --keys 100 --batch 50 --ops insert-by-ref");
+  ASSERT_EQ(cpu["rows"].size(), 1u) << cpu;
+  EXPECT_EQ(cpu["rows"][0]["rate"], 0) << cpu;
+  EXPECT_NE(cpu["rows"][0]["notes"].dump().find("compiled for GPUs"), std::string::npos) << cpu;
+  expect_refused("bench blink --keys 100 --ops insert-by-ref", "--batch-distribution");
+}
+
 TEST_F(matrix_bench, what_it_does_not_take_is_refused) {
   const std::string matrix = "bench blink --device cpu --batch-distribution random ";
   expect_refused("bench blink --batch-distribution sideways", "sideways");

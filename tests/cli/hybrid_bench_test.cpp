@@ -68,7 +68,7 @@ TEST_F(hybrid_bench, bad_arguments_get_one_sentence_and_exit_code_2) {
 
 TEST_F(hybrid_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
-    expect_refused(std::string("bench hybrid ") + option, "which is for static;");
+    expect_refused(std::string("bench hybrid ") + option, "which is for static");
   }
   for (const char* option : {"--path bulk", "--batch 10"}) {
     expect_refused(std::string("bench hybrid ") + option, "which is for blink, radix;");

@@ -76,7 +76,7 @@ TEST_F(radix_bench, operations_of_other_indexes_are_refused_and_its_own_named) {
 
 TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
   for (const char* option : {"--plan small", "--node-search linear", "--aggregates sum"}) {
-    expect_refused(std::string("bench radix ") + option, "which is for static;");
+    expect_refused(std::string("bench radix ") + option, "which is for static");
   }
   for (const char* option : {"--policy link", "--upper classic", "--slots 8"}) {
     expect_refused(std::string("bench radix ") + option, "which is for blink;");

@@ -48,8 +48,16 @@ unsigned wrong_answers(Team team, static_tree_ref<Key, Value> ref, const oracle<
     if (ref.find(team, key, value) != exists) ++wrong;
     if (exists && !same(value, expected.values()[lower])) ++wrong;
     if (ref.contains(team, key) != exists) ++wrong;
-    if (ref.lower_bound(team, key) != lower) ++wrong;
-    if (ref.upper_bound(team, key) != expected.upper(key)) ++wrong;
+    if (ref.rank(team, key) != lower) ++wrong;
+    if (ref.rank(team, key, bound_type::upper) != expected.upper(key)) ++wrong;
+    Key found{};
+    const auto is_element = [&](bool there, std::uint64_t rank) {
+      if (there != (rank < expected.size())) return false;
+      return !there || (same(found, expected.keys()[rank]) && same(value, expected.values()[rank]));
+    };
+    if (!is_element(ref.lower_bound(team, key, found, value), lower)) ++wrong;
+    if (!is_element(ref.successor(team, key, found, value), expected.upper(key))) ++wrong;
+    if (!is_element(ref.predecessor(team, key, found, value), lower - 1)) ++wrong;  // wraps around to none
     if (lower == expected.size()) continue;
     if (!same(ref.key_at(lower), expected.keys()[lower])) ++wrong;
     if (!same(ref.value_at(lower), expected.values()[lower])) ++wrong;
@@ -93,8 +101,8 @@ TEST(StaticTreeConcurrency, ARefOfAnEmptyTreeFindsNothing) {
   EXPECT_EQ(ref.size(), 0u);
   EXPECT_FALSE(ref.find(scalar_team{}, 0u, value));
   EXPECT_FALSE(ref.contains(simd_thread<>{}, 7u));
-  EXPECT_EQ(ref.lower_bound(scalar_team{}, 7u), 0u);
-  EXPECT_EQ(ref.upper_bound(simd_thread<>{}, 7u), 0u);
+  EXPECT_EQ(ref.rank(scalar_team{}, 7u), 0u);
+  EXPECT_EQ(ref.rank(simd_thread<>{}, 7u, bound_type::upper), 0u);
 }
 
 class StaticTreeSharedOwner : public testing::TestWithParam<const setting*> {};
@@ -114,10 +122,10 @@ TEST_P(StaticTreeSharedOwner, AnswersSeveralThreadsAtOnceOnOneAndOnSeveralStream
     array<std::uint8_t> found(queries.size());
     array<std::uint64_t> ranks(queries.size()), sums(queries.size());
     for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
-                                 query_plan::sort_first}) {
+                                 query_plan::sort_first, query_plan::partition_first}) {
       const query_options options{batch_order::unknown, how};
       tree.find(queries.span(), got.span(), found.span(), options, order);
-      tree.lower_bound_async(queries.span(), ranks.span(), options, order);
+      tree.rank_async(queries.span(), ranks.span(), bound_type::lower, options, order);
       order.synchronize();
       tree.sum(queries.span(), queries.span(), sums.span(), interval::closed, order);
       for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -144,7 +152,7 @@ TEST_P(StaticTreeSharedOwner, OrdersMoreStreamsThanItRemembersBehindAnAsynchrono
     for (unsigned s = 0; s < 20; ++s) {
       const stream order = dev.make_stream();
       array<std::uint64_t> ranks(queries.size());
-      tree.lower_bound_async(queries.span(), ranks.span(), {}, order);
+      tree.rank_async(queries.span(), ranks.span(), bound_type::lower, {}, order);
       order.synchronize();
       for (std::size_t i = 0; i < queries.size(); ++i) ASSERT_EQ(ranks[i], expected.lower(queries[i]));
     }

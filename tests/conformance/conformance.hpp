@@ -17,7 +17,7 @@ class conformance : public owner_suite<Key, Value> {
   static void point_queries(const std::vector<sample>& samples, std::size_t about) {
     base::for_samples(samples, [&](const subject_type& s) {
       base::check_point_queries(s, make_queries(s.keys(), about));
-      base::check_at(s, about);
+      base::check_select(s, about);
     });
   }
   static void plans(const std::vector<sample>& samples, std::size_t about) {

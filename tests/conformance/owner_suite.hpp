@@ -39,7 +39,7 @@ class owner_suite : public range_suite<Key, Value> {
     lent<std::uint64_t> in(here(), every);
     lent<Key> keys(here(), every.size());
     lent<slot> values(here(), s.values_for(every.size()));
-    tree.at(in.in(), keys.span(), values.span(), {});
+    tree.select(in.in(), keys.span(), values.span(), {});
     expect_same("keys in order", keys.get(), s.expected().keys());
     expect_same("values beside their keys", values.get(), s.expected().values());
     const validation v = tree.validate();
@@ -145,7 +145,7 @@ class owner_suite : public range_suite<Key, Value> {
     array<Key> queries(n);
     if (n != 0) queries[0] = s.keys().empty() ? Key{} : s.keys()[s.keys().size() / 2];
     for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
-                                 query_plan::sort_first}) {
+                                 query_plan::sort_first, query_plan::partition_first}) {
       SCOPED_TRACE(espalier::to_string(how));
       base::check_point_queries(s, queries, {batch_order::unknown, how});
     }
@@ -154,8 +154,8 @@ class owner_suite : public range_suite<Key, Value> {
       base::check_aggregates(s, bounds{queries, queries}, ends);
     }
     if (n == 0) {
-      s.tree().at({}, {}, {}, {});
-      s.tree().at_async({}, {}, {}, {}, here().own);
+      s.tree().select({}, {}, {}, {});
+      s.tree().select_async({}, {}, {}, {}, here().own);
       here().own.synchronize();
     }
   }
@@ -174,11 +174,11 @@ class owner_suite : public range_suite<Key, Value> {
     expect_error("find values", own, says, [&] { tree.find(in, values.span(), {}); });
     expect_error("find mask", own, says, [&] { tree.find(in, {}, mask.span()); });
     expect_error("contains", own, says, [&] { tree.contains_async(in, mask.span(), {}, own); });
-    expect_error("lower_bound", own, says, [&] { tree.lower_bound(in, ranks.span()); });
-    expect_error("upper_bound", own, says, [&] { tree.upper_bound_async(in, ranks.span(), {}, own); });
+    expect_error("rank", own, says, [&] { tree.rank(in, ranks.span()); });
+    expect_error("upper rank", own, says, [&] { tree.rank_async(in, ranks.span(), bound_type::upper, {}, own); });
     expect_error("successor", own, says, [&] { tree.successor(in, two.span(), {}, {}); });
     expect_error("predecessor", own, says, [&] { tree.predecessor(in, {}, {}, mask.span()); });
-    expect_error("at", own, says, [&] { tree.at(offsets.in(), two.span(), {}, {}); });
+    expect_error("select", own, says, [&] { tree.select(offsets.in(), two.span(), {}, {}); });
     expect_error("count", own, says, [&] { tree.count(in, two.in(), ranks.span()); });
     expect_error("count", own, says, [&] { tree.count(in, in, ranks.span()); });
     expect_error("range", own, says, [&] { static_cast<void>(tree.range(in, two.in())); });

@@ -53,7 +53,7 @@ class point_suite : public tree_test<Key, Value> {
     }
   }
 
-  static void check_bounds(const subject_type& s, const array<Key>& queries, query_options options = {}) {
+  static void check_ranks(const subject_type& s, const array<Key>& queries, query_options options = {}) {
     const auto want_lower = s.template map<std::uint64_t>(queries, [&](Key q) { return s.expected().lower(q); });
     const auto want_upper = s.template map<std::uint64_t>(queries, [&](Key q) { return s.expected().upper(q); });
     const query_options again = asked_again(options);
@@ -62,15 +62,15 @@ class point_suite : public tree_test<Key, Value> {
       lent<std::uint64_t> lower(here(), queries.size());
       lent<std::uint64_t> upper(here(), queries.size());
       if (async) {
-        s.tree().lower_bound_async(in.in(), lower.span(), again, here().own);
-        s.tree().upper_bound_async(in.in(), upper.span(), again, here().own);
+        s.tree().rank_async(in.in(), lower.span(), bound_type::lower, again, here().own);
+        s.tree().rank_async(in.in(), upper.span(), bound_type::upper, again, here().own);
         here().own.synchronize();
       } else {
-        s.tree().lower_bound(in.in(), lower.span(), options);
-        s.tree().upper_bound(in.in(), upper.span(), options);
+        s.tree().rank(in.in(), lower.span(), bound_type::lower, options);
+        s.tree().rank(in.in(), upper.span(), bound_type::upper, options);
       }
-      expect_same("lower_bound", lower.get(), want_lower);
-      expect_same("upper_bound", upper.get(), want_upper);
+      expect_same("rank", lower.get(), want_lower);
+      expect_same("upper rank", upper.get(), want_upper);
     }
   }
 
@@ -91,31 +91,42 @@ class point_suite : public tree_test<Key, Value> {
 
   static void check_neighbours(const subject_type& s, const array<Key>& queries, query_options options = {}) {
     const std::uint64_t none = s.expected().size();
+    const auto at = s.template map<std::uint64_t>(queries, [&](Key q) { return s.expected().lower(q); });
     const auto after = s.template map<std::uint64_t>(queries, [&](Key q) { return s.expected().upper(q); });
     const auto before = s.template map<std::uint64_t>(queries, [&](Key q) {
       const std::uint64_t first = s.expected().lower(q);
       return first == 0 ? none : first - 1;
     });
     const query_options again = asked_again(options);
-    for (const bool async : {false, true}) {
-      lent<Key> in(here(), queries);
-      lent<Key> next(here(), queries.size()), last(here(), queries.size());
-      lent<slot> next_value(here(), s.values_for(queries.size())), last_value(here(), s.values_for(queries.size()));
-      lent<std::uint8_t> has_next(here(), queries.size()), has_last(here(), queries.size());
-      if (async) {
-        s.tree().successor_async(in.in(), next.span(), next_value.span(), has_next.span(), again, here().own);
-        s.tree().predecessor_async(in.in(), last.span(), last_value.span(), has_last.span(), again, here().own);
-        here().own.synchronize();
-      } else {
-        s.tree().successor(in.in(), next.span(), next_value.span(), has_next.span(), options);
-        s.tree().predecessor(in.in(), last.span(), last_value.span(), has_last.span(), options);
-      }
-      expect_elements("successor", s, after, next.get(), next_value.get(), has_next.get());
-      expect_elements("predecessor", s, before, last.get(), last_value.get(), has_last.get());
-    }
+    lent<Key> in(here(), queries);
+    const auto check = [&](const char* what, const ranks& want, auto call) {
+      lent<Key> keys(here(), queries.size());
+      lent<slot> values(here(), s.values_for(queries.size()));
+      lent<std::uint8_t> found(here(), queries.size());
+      call(keys.span(), values.span(), found.span());
+      expect_elements(what, s, want, keys.get(), values.get(), found.get());
+    };
+    const auto& tree = s.tree();
+    check("lower_bound", at, [&](auto k, auto v, auto f) { tree.lower_bound(in.in(), k, v, f, options); });
+    check("upper_bound", after, [&](auto k, auto v, auto f) { tree.upper_bound(in.in(), k, v, f, options); });
+    check("successor", after, [&](auto k, auto v, auto f) { tree.successor(in.in(), k, v, f, options); });
+    check("predecessor", before, [&](auto k, auto v, auto f) { tree.predecessor(in.in(), k, v, f, options); });
+    const auto& own = here().own;
+    check("lower_bound_async", at, [&](auto k, auto v, auto f) {
+      tree.lower_bound_async(in.in(), k, v, f, again, own);
+      own.synchronize();
+    });
+    check("upper_bound_async", after, [&](auto k, auto v, auto f) {
+      tree.upper_bound_async(in.in(), k, v, f, again, own);
+      own.synchronize();
+    });
+    check("predecessor_async", before, [&](auto k, auto v, auto f) {
+      tree.predecessor_async(in.in(), k, v, f, again, own);
+      own.synchronize();
+    });
   }
 
-  static void check_at(const subject_type& s, std::size_t about) {
+  static void check_select(const subject_type& s, std::size_t about) {
     const std::uint64_t n = s.expected().size();
     random_words random(n);
     ranks asked(about + 5);
@@ -131,10 +142,10 @@ class point_suite : public tree_test<Key, Value> {
       lent<slot> values(here(), s.values_for(asked.size()));
       lent<std::uint8_t> found(here(), asked.size());
       if (async) {
-        s.tree().at_async(in.in(), keys.span(), values.span(), found.span(), here().own);
+        s.tree().select_async(in.in(), keys.span(), values.span(), found.span(), here().own);
         here().own.synchronize();
       } else {
-        s.tree().at(in.in(), keys.span(), values.span(), found.span());
+        s.tree().select(in.in(), keys.span(), values.span(), found.span());
       }
       expect_elements("at", s, asked, keys.get(), values.get(), found.get());
       for (std::size_t i = 0; i < asked.size(); ++i) {
@@ -146,7 +157,7 @@ class point_suite : public tree_test<Key, Value> {
 
   static void check_point_queries(const subject_type& s, const array<Key>& queries, query_options options = {}) {
     check_find(s, queries, options);
-    check_bounds(s, queries, options);
+    check_ranks(s, queries, options);
     check_neighbours(s, queries, options);
   }
 
@@ -156,7 +167,7 @@ class point_suite : public tree_test<Key, Value> {
     array<Key> sorted = shuffled;
     std::sort(sorted.begin(), sorted.end(), precedes<Key>);
     for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
-                                 query_plan::sort_first}) {
+                                 query_plan::sort_first, query_plan::partition_first}) {
       for (const batch_order order : {batch_order::unknown, batch_order::ascending, batch_order::random}) {
         SCOPED_TRACE(espalier::to_string(how) + ", order " + std::to_string(static_cast<int>(order)));
         check_point_queries(s, shuffled, {order, how});

@@ -1,7 +1,7 @@
 """Runs the same statements without indexes on one thread, and with each kind of index, forced and by cost, on one thread and on
 eight: names and types of columns, rows and errors have to be the same, doubles bit for bit, positions of errors included.
 
-usage: access_paths.py --runner PROGRAM [--rows N] [--seed N] [--only TEXT] [--kinds KIND ...]
+usage: access_paths.py --runner PROGRAM [--rows N] [--seed N] [--guarded N] [--only TEXT] [--kinds KIND ...]
 """
 import argparse
 import json
@@ -12,6 +12,7 @@ import tempfile
 
 import compare
 import data
+import generate
 
 KINDS = ["static", "blink", "radix", "hybrid", "auto"]
 
@@ -53,9 +54,12 @@ def main():
     parser.add_argument("--only", default="", help="cases whose place or text has this")
     compare.add_selection(parser)
     add_kinds(parser)
+    parser.add_argument("--guarded", type=int, default=150, help="number of generated statements with divisions by zero")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)  # now: a run that is killed can be repeated, too
     cases = [case for case in compare.all_cases(arguments) if not case.text.upper().startswith("EXPLAIN")]
+    cases += [compare.Case(f"guarded:{number}", text)
+              for number, text in enumerate(generate.guarded_statements(arguments.seed, arguments.guarded))]
     cases = [case for case in cases if arguments.only in case.where or arguments.only in case.text]
     failures = 0
     with tempfile.TemporaryDirectory() as name:

@@ -223,6 +223,12 @@ def check(case, answer, connection):
         theirs, described = duckdb_answer(connection, case)
     except (duckdb.OutOfRangeException, duckdb.ConversionException) as problem:
         return None if case.may_fail and "error" in answer else f"DuckDB failed: {problem}"
+    except duckdb.InternalException as problem:
+        # A defect of DuckDB 2.0.0, in one of 10,000 generated statements, of its optimizer as far as was seen.
+        if not case.may_fail or "rows" not in answer:
+            return f"DuckDB failed: {problem}"
+        print(f"{case.where}: DuckDB failed, and is asked without its optimizer: {case.text[:400]}")
+        return without_optimizer(connection, case, answer)
     except duckdb.Error as problem:
         return f"DuckDB failed: {problem}"
     if "error" in answer:

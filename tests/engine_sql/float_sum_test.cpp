@@ -47,6 +47,31 @@ TEST(FloatSum, IsTheExactSumRoundedOnce) {
   }
 }
 
+TEST(FloatSum, ExactSumsAreAddedAndSubtracted) {
+  std::mt19937_64 random(13);
+  for (int round = 0; round < 100; ++round) {
+    exact_float_sum all, front;
+    std::vector<double> back;
+    for (int i = 0; i < 60; ++i) {
+      double value = std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 2000) - 1060);
+      if (random() % 2 == 0) value = -value;
+      if (round % 4 == 1 && i == 7) value = std::numeric_limits<double>::infinity();
+      if (round % 4 == 2 && i == 8) value = std::numeric_limits<double>::quiet_NaN();
+      all.add(value);
+      if (i < 30) {
+        front.add(value);
+      } else {
+        back.push_back(value);
+      }
+    }
+    exact_float_sum rest = all;
+    rest -= front;
+    EXPECT_EQ(rest.total(), exact_total(back));
+    rest += front;
+    EXPECT_TRUE(rest.total() == all.total() || (std::isnan(rest.total()) && std::isnan(all.total())));
+  }
+}
+
 TEST(FloatSum, IsTheSameInEveryOrderAndHowever) {
   std::mt19937_64 random(12);
   for (int round = 0; round < 100; ++round) {

@@ -31,6 +31,7 @@ PREFIXES = ["a", "ap", "b", "z", "c", "ä", "日", "日本", "😀", "é", ""]
 NUMBERS = {"int", "num"}
 ORDERED = {"int", "num", "text", "date", "time", "int16", "int32", "int64", "num38", "day_extreme", "time_extreme"}
 GROUPED = {"int", "text", "bool", "int16", "int32", "int64"}
+FLOATS = {"float", "real", "special"}
 COUNTED = {"int", "text", "date", "num", "int32", "int64", "num38", "day_extreme"}
 # Columns whose values have a match in the other table often enough, and not in many rows of both; each pair is of one type.
 JOIN_KEYS = {("t", "u"): [("id", "t_id")], ("u", "t"): [("t_id", "id")], ("u", "iv"): [("w", "lo"), ("id", "id")],
@@ -152,7 +153,7 @@ class Generator:
 
     def correlated_subquery(self, scope):
         """Of one number for each row outside, or NULL: linked by one or two equalities, maybe with conditions on either side."""
-        table = self.pick(["t", "u", "iv", "ex"])
+        table = self.pick(["t", "u", "iv", "ex", "fl"])
         alias = self.new_alias()
         inner = [(alias, COLUMNS[table])]
         outer = self.columns(scope, {"int"})
@@ -167,6 +168,9 @@ class Generator:
         if self.chance(0.15):
             links.append(self.comparison(scope))
         exact = self.pick(self.columns(inner, {"int", "num"} & set(COLUMNS[table].values())))
+        floats = self.columns(inner, FLOATS)
+        if floats and self.chance(0.3):
+            return f"(SELECT {self.pick(['min', 'max', 'count'])}({self.pick(floats)}) FROM {table} {alias} WHERE {' AND '.join(links)})"
         call = self.pick([f"min({value})", f"max({value})", f"count({value})", "count(*)", f"sum({exact})", f"avg({value})",
                           f"count(DISTINCT {value})", f"coalesce(sum({exact}), 0)", f"max({value}) - min({value})",
                           f"2 * min({exact})", f"CASE WHEN count(*) > 2 THEN max({value}) ELSE -1 END"])
@@ -193,23 +197,93 @@ class Generator:
         return f"(SELECT {call} FROM {table} {alias} WHERE {' AND '.join(links)})"
 
     def nearest(self, scope):
-        """FROM with the nearest row before or after a value outside."""
-        table = self.pick(["t", "u", "iv"])
+        """FROM with the nearest row before or after a value outside, and what is selected: rows at the same distance differ in
+        other columns, so only that value and constants."""
+        table = self.pick(["t", "u", "iv", "fl", "ex"])
         alias, result = self.new_alias(), self.new_alias()
-        kinds = self.pick([{"int"}, {"int"}, {"num"}, {"text"}, {"time"}, {"date"}])
-        inner, outer = self.columns([(alias, COLUMNS[table])], kinds), self.columns(scope, kinds)
+        kinds = self.pick([{"int"}, {"int"}, {"num"}, {"text"}, {"time"}, {"date"}, {"float"}, {"special"}, {"special"}])
+        scope_of_inner = [(alias, COLUMNS[table])]
+        inner, outer = self.columns(scope_of_inner, kinds), self.columns(scope, kinds)
         if not inner or not outer:
             return None
-        at = self.pick(inner)
+        at, bound = self.pick(inner), self.pick(outer)
         compared, order = self.pick([("<=", " DESC"), ("<", " DESC"), (">=", ""), (">", "")])
-        links = [f"{at} {compared} {self.pick(outer)}"]
+        links = [f"{at} {compared} {bound}"]
+        if kinds == {"int"} and self.chance(0.3):
+            links.append(f"{at} >= {bound} - {self.rng.randint(0, 6)}" if order else f"{at} <= {bound} + {self.rng.randint(0, 6)}")
         if self.chance(0.5):
             keys = self.pick([{"int"}, {"int"}, {"text"}])
-            mine, theirs = self.columns([(alias, COLUMNS[table])], keys), self.columns(scope, keys)
+            mine, theirs = self.columns(scope_of_inner, keys), self.columns(scope, keys)
             if mine and theirs:
                 links.append(f"{self.pick(mine)} = {self.pick(theirs)}")
-        text = f"{at} AS v FROM {table} {alias} WHERE {' AND '.join(links)} ORDER BY {at}{order} LIMIT 1"
+        if self.chance(0.3):
+            links.append(self.comparison(scope_of_inner))
+        self.rng.shuffle(links)
+        values = [at, at, f"coalesce({at}, {self.constant(*kinds, at)})", f"{at} IS NULL", "7", "'found'"]
+        if kinds == {"int"}:
+            values += [f"{at} + 1", f"coalesce({at} * 2, 7)"]
+        text = f"{self.pick(values)} AS v FROM {table} {alias} WHERE {' AND '.join(links)} ORDER BY {at}{order} LIMIT 1"
+        if self.chance(0.3):
+            return "", f"(SELECT {text}) AS found"
         return f" {self.pick(['LEFT', 'LEFT', 'INNER'])} JOIN LATERAL (SELECT {text}) {result} ON true", f"{result}.v"
+
+    def first_rows(self, scope):
+        """FROM with the first rows of a subquery for each row outside, in a total order."""
+        table = self.pick(["t", "u", "iv", "fl", "ex"])
+        alias, result = self.new_alias(), self.new_alias()
+        inner = [(alias, COLUMNS[table])]
+        outer = self.columns(scope, {"int"})
+        links = [f"{self.pick(self.keys(inner) + self.columns(inner, {'int'}))} = {self.pick(outer)}"]
+        if self.chance(0.3):
+            links.append(f"{self.pick(self.columns(inner, {'int'}))} {self.pick(['<', '>='])} {self.pick(outer)}")
+        if self.chance(0.4):
+            links.append(self.comparison(inner))
+        self.rng.shuffle(links)
+        first = self.pick(self.columns(inner, ORDERED | FLOATS))
+        nulls, direction = self.pick([("LAST", ""), ("FIRST", " DESC"), ("FIRST", ""), ("LAST", " DESC")])
+        values = [f"{alias}.id", first, self.number(inner, 1), f"coalesce({alias}.id, 7)", "7"]
+        limit = f" LIMIT {self.rng.randint(0, 4)}" + (f" OFFSET {self.rng.randint(0, 2)}" if self.chance(0.3) else "")
+        text = (f"{alias}.id AS i, {self.pick(values)} AS v FROM {table} {alias} WHERE {' AND '.join(links)} "
+                f"ORDER BY {first}{direction} NULLS {nulls}, {alias}.id{limit}")
+        return f" {self.pick(['LEFT', 'INNER'])} JOIN LATERAL (SELECT {text}) {result} ON true", f"{result}.i, {result}.v"
+
+    def window(self, scope):
+        """A window function whose result does not depend on the order of rows that its ORDER BY leaves equal."""
+        ids = [f"{alias}.id NULLS LAST" for alias, _ in scope]
+        partition = self.pick(["", "", f"PARTITION BY {self.pick(self.columns(scope, GROUPED | FLOATS))} "])
+        if self.chance(0.1):
+            partition = f"PARTITION BY {self.pick(self.columns(scope, {'int'}))} % 3, {self.pick(self.columns(scope, GROUPED))} "
+        first = self.pick(self.columns(scope, ORDERED | FLOATS))
+        nulls, direction = self.pick([("LAST", ""), ("FIRST", " DESC"), ("FIRST", ""), ("LAST", " DESC")])
+        by = f"ORDER BY {first}{direction} NULLS {nulls}"
+        total = f"{by}, {', '.join(ids)}"
+        if self.chance(0.25):
+            return f"{self.pick(['rank', 'dense_rank', 'percent_rank', 'cume_dist'])}() OVER ({partition}{by})"
+        if self.chance(0.1):
+            return f"row_number() OVER ({partition}{total})"
+        value = self.pick(self.columns(scope, ORDERED | FLOATS))
+        if self.chance(0.2):
+            return f"{self.pick(['lag', 'lead'])}({value}, {self.rng.randint(0, 4)}) OVER ({partition}{total})"
+        bounds = ["UNBOUNDED PRECEDING", f"{self.rng.randint(0, 5)} PRECEDING", "CURRENT ROW", f"{self.rng.randint(0, 5)} FOLLOWING",
+                  "UNBOUNDED FOLLOWING"]
+        start = self.rng.randint(0, 3)
+        end = self.rng.randint(max(start, 1), 4)
+        between = f"BETWEEN {bounds[start]} AND {bounds[end]}"
+        unit = self.pick(["rows", "range", "groups", "default"])
+        if unit == "rows":
+            over = f"{partition}{total} ROWS {between}"
+        elif unit == "groups":
+            over = f"{partition}{by} GROUPS {between}"
+        elif unit == "range":
+            over = f"{partition}ORDER BY {self.pick(self.columns(scope, {'int'}))}{direction} NULLS {nulls} RANGE {between}"
+        else:
+            over = f"{partition}{self.pick([by, total, ''])}"
+        if unit == "rows" and self.chance(0.3):
+            call = self.pick([f"first_value({value})", f"last_value({value})", f"nth_value({value}, {self.rng.randint(1, 3)})"])
+        else:
+            exact = self.pick(self.columns(scope, {"int", "num"}))
+            call = self.pick(["count(*)", f"count({value})", f"min({value})", f"max({value})", f"sum({exact})", f"avg({exact})"])
+        return f"{call} OVER ({over})"
 
     def membership(self, scope):
         table = self.pick(["t", "u", "iv"])
@@ -357,12 +431,71 @@ class Generator:
             values.append(self.correlated_subquery(scope))
         if self.chance(0.15):
             values.append(self.window_aggregate(scope))
-        # DuckDB compares all pairs of rows for this.
-        if not self.large and self.chance(0.1) and (found := self.nearest(scope)):
-            source += found[0]
-            values.append(found[1])
+        windows = [self.window(scope) for _ in range(self.rng.randint(1, 2))] if self.chance(0.3) else []
+        if windows and self.chance(0.5):  # the answer is short, whatever the tables have
+            named = ", ".join(f"{text} AS x{number}" for number, text in enumerate(windows))
+            calls = ", ".join(f"count(DISTINCT x{number}), min(x{number}), max(x{number})" for number in range(len(windows)))
+            return f"SELECT count(*), {calls} FROM (SELECT {named} FROM {source}{self.where(scope)}) w", False, True
+        values += [f"{text} AS w{number}" for number, text in enumerate(windows)]
+        # DuckDB compares all pairs of rows for these.
+        if not self.large and not windows and self.chance(0.35):
+            if found := self.pick([self.nearest, self.first_rows])(scope):
+                source += found[0]
+                values.append(found[1])
         keys = ", ".join(f"{alias}.id" for alias, _ in scope)
         return f"SELECT {keys}, {', '.join(values)} FROM {source}{self.where(scope)}", False, False
+
+
+    # Statements that fail where they reach a row with zero. DuckDB returns NULL for it, so they are for access paths alone.
+
+    def quotient(self, inner, outer=None):
+        """A condition that fails for some rows, perhaps behind one that excludes them."""
+        by = self.pick(self.columns(inner, {"int"}))
+        of = self.pick(self.columns(outer or inner, {"int"}))
+        if self.chance(0.3):
+            by = f"({by} {self.pick('+-')} {self.rng.randint(0, 9)})"
+        condition = self.pick([f"10 / {by} = {of}", f"{of} >= 60 / {by}", f"7 % {by} <> {of}"])
+        return f"{by} <> 0 AND {condition}" if self.chance(0.5) else condition
+
+    def guarded(self):
+        table, other = self.pick([pair for pair in JOIN_KEYS if "ex" not in pair and pair[0] != pair[1]])
+        scope, inner = [(table, COLUMNS[table])], [(other, COLUMNS[other])]
+        x, y = self.pick(JOIN_KEYS[table, other])
+        link = f"{table}.{x} = {other}.{y}"
+        parts = [link, self.pick([self.quotient(inner, scope), self.quotient(scope, inner), self.quotient(inner), self.quotient(scope)])]
+        if self.chance(0.4):
+            parts.append(self.pick([self.comparison(inner), self.comparison(scope)]))
+        self.rng.shuffle(parts)
+        on = " AND ".join(parts)
+        by = self.pick(self.columns(inner, {"int"}))
+        where = f" WHERE {table}.id < {self.rng.randint(1, 300)}" if self.chance(0.5) else ""
+        roll = self.rng.random()
+        if roll < 0.15:
+            conditions = [self.comparison(inner), self.quotient(inner), self.comparison(inner)]
+            self.rng.shuffle(conditions)
+            return f"SELECT count(*) FROM {other} WHERE {' AND '.join(conditions)}"
+        if roll < 0.35:
+            return f"SELECT count(*), min({other}.id) FROM {table} {self.pick(['JOIN', 'LEFT JOIN'])} {other} ON {on}{where}"
+        if roll < 0.5:
+            also = f"{'' if not where else where + ' AND'}" or " WHERE"
+            return f"SELECT count(*) FROM {table}{also} {self.pick(['', 'NOT '])}EXISTS (SELECT 1 FROM {other} WHERE {on})"
+        if roll < 0.65:
+            return f"SELECT {table}.id, (SELECT sum(10 / {by}) FROM {other} WHERE {on}) AS v FROM {table}{where}"
+        at, of = self.pick(self.columns(inner, {"int"})), self.pick(self.columns(scope, {"int"}))
+        if roll < 0.75:
+            bounds = f"{at} >= {of} - 5 AND {at} <= {self.pick([of, f'20 / {of}'])}"
+            return f"SELECT {table}.id, (SELECT count(*) FROM {other} WHERE {link} AND {bounds}) AS v FROM {table}{where}"
+        near = f"{link} AND {at} <= {self.pick([of, f'100 / {of}'])}" + (f" AND {by} <> 0" if self.chance(0.5) else "")
+        order, limit = self.pick([(f"{at} DESC", 1), (f"{at} DESC, {other}.id", 2), (f"60 / {by}, {other}.id", 2)])
+        if limit == 1:
+            by = at
+        return (f"SELECT {table}.id, q.v FROM {table} LEFT JOIN LATERAL (SELECT 10 / {by} AS v FROM {other} WHERE {near} "
+                f"ORDER BY {order} LIMIT {limit}) q ON true{where}")
+
+
+def guarded_statements(seed, count):
+    generator = Generator(seed)
+    return [generator.guarded() for _ in range(count)]
 
 
 def statements(seed, count=400, large=False):

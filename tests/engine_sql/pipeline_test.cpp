@@ -149,8 +149,9 @@ TEST_F(Pipelines, WhatFailsRowByRowFailsInFormulas) {
     }
     EXPECT_NO_THROW(db_.execute(fmt::format("SELECT max(k::numeric(10,0) * 1.5) FROM {}", table))) << table;
   }
-  // An invalid pattern guards what stands behind it, cheaper or not.
-  EXPECT_THROW(db_.execute("SELECT count(*) FROM big WHERE s LIKE 'a\\' AND id = -1"), error);
+  // An invalid pattern is checked behind what cannot fail, as it would be with an index on id.
+  EXPECT_THROW(db_.execute("SELECT count(*) FROM big WHERE s LIKE 'a\\' AND id >= 0"), error);
+  EXPECT_NO_THROW(db_.execute("SELECT count(*) FROM big WHERE s LIKE 'a\\' AND id = -1"));
 }
 
 TEST_F(Pipelines, NestedFormulasWithNullAreEvaluatedOnce) {

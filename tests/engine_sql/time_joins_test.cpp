@@ -103,6 +103,21 @@ TEST_F(EngineTimeJoins, SumsOfValuesFarApartAreExact) {
   expect_windows("sum(b.x), avg(b.x)", "b.k = a.k AND b.t BETWEEN a.t - a.k * 10 AND 3000 - a.t");
 }
 
+// Windows whose ends move back and forth while their beginnings ascend: sums come from checkpoints.
+TEST_F(EngineTimeJoins, SumsOfValuesFarApartAreExactWhereEndsOfWindowsWander) {
+  make_tables(500, 3000);
+  db_.execute("UPDATE b SET x = CASE id % 3 WHEN 0 THEN 1e300 WHEN 1 THEN -1e300 ELSE 1e-300 END WHERE id % 50 < 3");
+  db_.execute("UPDATE b SET x = 'inf' WHERE id = 77");
+  db_.execute("UPDATE b SET x = '-inf' WHERE id = 1234");
+  constexpr const char* wandering = "b.t BETWEEN a.t AND a.t + a.w % 3000";
+  expect_windows("sum(b.x), avg(b.x), count(b.x)", wandering);
+  // Together beyond 127 bits.
+  expect_windows(
+      "sum(b.w * 10000000000000000000000::numeric(38, 0)), avg(b.w * 10000000000000000000000::numeric(38, 0))",
+      wandering);
+  expect_windows("sum(b.x), avg(b.x)", "b.k = a.k AND b.t BETWEEN a.t AND a.t + a.w % 3000");
+}
+
 TEST_F(EngineTimeJoins, SumsBeyond38DigitsAreRefusedWhereAWindowHasThem) {
   db_.run_script(
       "CREATE TABLE b (id integer, t integer, m numeric(38, 0));"

@@ -56,6 +56,11 @@ class Explorer:
             self.ask_json(f"sessions/{session}/run", {"do": [doing], "threads": threads})
         return self.ask(f"sources/{session}/trace")
 
+    def drop(self, session):
+        urllib.request.urlopen(
+            urllib.request.Request(f"{self.url}/api/v1/sessions/{session}", method="DELETE")
+        ).close()
+
     def close(self):
         self.process.terminate()
         self.process.wait()
@@ -112,7 +117,14 @@ class PageTest(unittest.TestCase):
         if all(entry["index"] != index for entry in self.explorer.ask_json("info")["live"]):
             self.skipTest(f"this build has no live {index} tree")
 
-    def open(self, fragment=""):
+    # What most tests look at: a small tree of the library, 24 keys at first.
+    LIVE = "#live=blink,link,classic,8&ops=insert:random,24,3,0,999"
+
+    def open(self, fragment=None):
+        """Without a fragment: the traces that the explorer was given, or a small live tree."""
+        if fragment is None:
+            given = [s for s in self.explorer.ask_json("info")["sources"] if s["id"].startswith("t")]
+            fragment = "" if given or self.explorer.ask_json("info")["index"] != "blink" else self.LIVE
         # Another fragment alone would not load the page again.
         self.page.goto("about:blank")
         self.page.goto(f"{self.explorer.url}/{fragment}")

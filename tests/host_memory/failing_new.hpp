@@ -8,8 +8,9 @@
 
 namespace espalier::test {
 
-/// From now on the k-th call of operator new, by any thread, throws std::bad_alloc; 0: none.
-void fail_new_at(std::size_t k);
+/// From now on the k-th call of operator new, by any thread, throws std::bad_alloc; 0: none. With `spared`, a call from
+/// a library whose file name starts so succeeds, and the next one from elsewhere throws.
+void fail_new_at(std::size_t k, const char* spared = nullptr);
 /// Calls of operator new since then.
 [[nodiscard]] std::size_t news_since();
 

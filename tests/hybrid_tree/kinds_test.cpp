@@ -172,6 +172,8 @@ class kind_subject {
     answer got(queries_.size());
     tree_.lower_bound(queries_, got.keys, got.values, got.found);
     expect_elements("lower_bound", got, elements_at(lower));
+    tree_.upper_bound(queries_, got.keys, got.values, got.found);
+    expect_elements("upper_bound", got, elements_at(upper));
     tree_.successor(queries_, got.keys, got.values, got.found);
     expect_elements("successor", got, elements_at(upper));
     tree_.predecessor(queries_, got.keys, got.values, got.found);

@@ -18,7 +18,7 @@ __global__ void ask(index_type::ref_type ref, std::uint32_t* values, std::uint64
   const espalier::tile<1> team{};
   std::uint32_t value = 0;
   values[q] = ref.find(team, q, value) ? value : 0;
-  ranks[q] = ref.lower_bound(team, q);
+  ranks[q] = ref.rank(team, q);
 }
 
 int check_on(const espalier::device& gpu) {

@@ -36,8 +36,8 @@ namespace espalier::test {
   std::vector<std::uint8_t> found, there, matched;
   tree.find(asked, values, found);
   tree.contains(asked, there);
-  tree.lower_bound(asked, lower);
-  tree.upper_bound(asked, upper);
+  tree.rank(asked, lower);
+  tree.rank(asked, upper, bound_type::upper);
   tree.longest_prefix(asked, lengths, matched_values, matched);
   tree.count(asked, hi, counts, {ends});
   tree.count_prefix(asked, prefix_counts);
@@ -48,8 +48,8 @@ namespace espalier::test {
     const bool is_there = at != all.end();
     if (found[i] != is_there || values[i] != (is_there ? at->second : 0)) return "find" + key;
     if (there[i] != is_there) return "contains" + key;
-    if (lower[i] != rank(all.lower_bound(asked[i]))) return "lower_bound" + key;
-    if (upper[i] != rank(all.upper_bound(asked[i]))) return "upper_bound" + key;
+    if (lower[i] != rank(all.lower_bound(asked[i]))) return "rank" + key;
+    if (upper[i] != rank(all.upper_bound(asked[i]))) return "upper rank" + key;
     auto longest = all.end();
     for (std::size_t length = 0; length <= asked[i].size(); ++length) {
       if (const auto p = all.find(asked[i].substr(0, length)); p != all.end()) longest = p;
@@ -84,7 +84,8 @@ namespace espalier::test {
   }
   if (wrong_list(tree.range(asked, hi, {ends}), ranges)) return "range";
   if (wrong_list(tree.prefix(asked), prefixes)) return "prefix";
-  if (wrong_list(tree.at_or_after(asked), after)) return "at_or_after";
+  if (wrong_list(tree.lower_bound(asked), after)) return "lower_bound";
+  if (wrong_list(tree.upper_bound(asked), next)) return "upper_bound";
   if (wrong_list(tree.successor(asked), next)) return "successor";
   if (wrong_list(tree.predecessor(asked), before)) return "predecessor";
 

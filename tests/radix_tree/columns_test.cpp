@@ -85,7 +85,7 @@ class RadixTreeColumns : public testing::TestWithParam<const setting*> {
     std::vector<std::uint64_t> ranks(lo.size());
     std::vector<int128> sums(lo.size()), firsts(lo.size());
     tree.find(lo.keys(), got, found);
-    tree.lower_bound(lo.keys(), ranks);
+    tree.rank(lo.keys(), ranks);
     tree.sum(lo.keys(), hi.keys(), sums, interval::left_open);
     const auto ranges = tree.range(lo.keys(), hi.keys());
     const auto listed_rows = rows_of_keys<Columns...>(ranges);

@@ -56,7 +56,7 @@ class RadixTreeLists : public testing::TestWithParam<const setting*> {
       }
       expect_list("range", tree.range(asked, hi, {interval::closed, limit}), ranges, limit);
       expect_list("prefix", tree.prefix(asked, {interval::closed, limit}), prefixes, limit);
-      expect_list("at_or_after", tree.at_or_after(asked), after, limit);
+      expect_list("lower_bound", tree.lower_bound(asked), after, limit);
       expect_list("successor", tree.successor(asked), next, limit);
       expect_list("predecessor", tree.predecessor(asked), before, limit);
     }
@@ -103,7 +103,7 @@ TEST_P(RadixTreeLists, SmallNumbersOfNeighboursAfterWritesAgree) {
         next.emplace_back(above, above == all.end() ? above : std::next(above));
         before.emplace_back(at == all.begin() ? at : std::prev(at), at);
       }
-      expect_list("at_or_after", tree.at_or_after(asked), after, 1);
+      expect_list("lower_bound", tree.lower_bound(asked), after, 1);
       expect_list("successor", tree.successor(asked), next, 1);
       expect_list("predecessor", tree.predecessor(asked), before, 1);
       if (HasFatalFailure()) return;

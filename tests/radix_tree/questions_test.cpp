@@ -62,8 +62,8 @@ class RadixTree : public testing::TestWithParam<const setting*> {
       return static_cast<std::uint64_t>(std::upper_bound(sorted.begin(), sorted.end(), key) - sorted.begin());
     };
     std::vector<std::uint64_t> lower(asked.size()), upper(asked.size()), counts(asked.size());
-    s.tree.lower_bound(asked, lower);
-    s.tree.upper_bound(asked, upper);
+    s.tree.rank(asked, lower);
+    s.tree.rank(asked, upper, bound_type::upper);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       ASSERT_EQ(lower[i], below(asked[i])) << "question " << i << ": " << testing::PrintToString(asked[i]);
       ASSERT_EQ(upper[i], at_most(asked[i])) << "question " << i << ": " << testing::PrintToString(asked[i]);

@@ -36,7 +36,7 @@ struct ask_everything {
     told t{};
     t.found = ref.find(team, key, t.value) ? 1 : 0;
     t.contained = ref.contains(team, key) ? 1 : 0;
-    t.lower = ref.lower_bound(team, key);
+    t.lower = ref.rank(team, key);
     const auto slice = ref.prefix(team, key);
     t.first = slice.first;
     t.last = slice.last;

@@ -27,7 +27,7 @@ TEST(RadixTreeRef, AnswersLikeTheOwnerInManyThreads) {
     std::vector<std::uint32_t> lengths(asked.size());
     std::vector<std::uint8_t> found(asked.size()), matched(asked.size());
     tree.find(asked, expected, found);
-    tree.lower_bound(asked, ranks);
+    tree.rank(asked, ranks);
     tree.count_prefix(asked, counts);
     tree.longest_prefix(asked, lengths, {}, matched);
     const auto all = tree.prefix(strings{""}).keys();
@@ -42,7 +42,7 @@ TEST(RadixTreeRef, AnswersLikeTheOwnerInManyThreads) {
           EXPECT_EQ(ref.find(scalar_team{}, key, value), found[i] != 0);
           EXPECT_EQ(value, expected[i]);
           EXPECT_EQ(ref.contains(scalar_team{}, key), found[i] != 0);
-          EXPECT_EQ(ref.lower_bound(scalar_team{}, key), ranks[i]);
+          EXPECT_EQ(ref.rank(scalar_team{}, key), ranks[i]);
           const auto slice = ref.prefix(scalar_team{}, key);
           EXPECT_EQ(slice.last - slice.first, counts[i]);
           EXPECT_EQ(ref.longest_prefix(scalar_team{}, key, length), matched[i] != 0);

@@ -81,14 +81,9 @@ class radix_subject {
       waits() ? tree_.contains(k, f, s) : tree_.contains_async(k, f, s);
     });
   }
-  void lower_bound(const strings& asked, numbers& ranks) const {
+  void rank(const strings& asked, numbers& ranks, bound_type bound = bound_type::lower) const {
     ask(asked, ranks, [&](const byte_string_batch& k, auto r, const stream& s) {
-      waits() ? tree_.lower_bound(k, r, s) : tree_.lower_bound_async(k, r, s);
-    });
-  }
-  void upper_bound(const strings& asked, numbers& ranks) const {
-    ask(asked, ranks, [&](const byte_string_batch& k, auto r, const stream& s) {
-      waits() ? tree_.upper_bound(k, r, s) : tree_.upper_bound_async(k, r, s);
+      waits() ? tree_.rank(k, r, bound, s) : tree_.rank_async(k, r, bound, s);
     });
   }
   void longest_prefix(const strings& asked, std::vector<std::uint32_t>& lengths, std::vector<Value>& values,
@@ -169,9 +164,14 @@ class radix_subject {
       return waits() ? tree_.prefix(k, o, s) : tree_.prefix_async(k, o, s);
     });
   }
-  [[nodiscard]] listed<Value> at_or_after(const strings& asked) const {
+  [[nodiscard]] listed<Value> lower_bound(const strings& asked) const {
     return list(asked, [&](const byte_string_batch& k, const stream& s) {
-      return waits() ? tree_.at_or_after(k, s) : tree_.at_or_after_async(k, s);
+      return waits() ? tree_.lower_bound(k, s) : tree_.lower_bound_async(k, s);
+    });
+  }
+  [[nodiscard]] listed<Value> upper_bound(const strings& asked) const {
+    return list(asked, [&](const byte_string_batch& k, const stream& s) {
+      return waits() ? tree_.upper_bound(k, s) : tree_.upper_bound_async(k, s);
     });
   }
   [[nodiscard]] listed<Value> successor(const strings& asked) const {

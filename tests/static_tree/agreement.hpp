@@ -49,8 +49,8 @@ class agreement {
     ranks lower(n), upper(n);
     tree_.find(q.keys.span(), values.span(), found.span(), q.how);
     tree_.contains(q.keys.span(), contained.span(), q.how);
-    tree_.lower_bound(q.keys.span(), lower.span(), q.how);
-    tree_.upper_bound(q.keys.span(), upper.span(), q.how);
+    tree_.rank(q.keys.span(), lower.span(), bound_type::lower, q.how);
+    tree_.rank(q.keys.span(), upper.span(), bound_type::upper, q.how);
     for (std::size_t i = 0; i < n; ++i) {
       const Key key = q.keys[i];
       const bool exists = expected_.contains(key);

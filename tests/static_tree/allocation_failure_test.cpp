@@ -101,13 +101,13 @@ TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
   const auto keys = queries_.span();
   array<std::uint64_t> ranks(300), out_keys(300), values(300);
   array<std::uint8_t> found(300);
-  for (const query_plan how :
-       {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
+  for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
+                               query_plan::sort_first, query_plan::partition_first}) {
     const query_options options{batch_order::unknown, how};
     sweep(
         "find", [&] { tree.find(keys, values.span(), found.span(), options); }, unchanged);
     sweep(
-        "lower_bound", [&] { tree.lower_bound(keys, ranks.span(), options); }, unchanged);
+        "rank", [&] { tree.rank(keys, ranks.span(), bound_type::lower, options); }, unchanged);
     const auto next = [&] { tree.successor(keys, out_keys.span(), values.span(), found.span(), options); };
     sweep("successor", next, unchanged);
     const auto async = [&] {
@@ -117,7 +117,7 @@ TEST_P(StaticTreeOutOfMemory, PointQueriesLeaveTheTreeAsItWas) {
     sweep("find_async", async, unchanged);
   }
   sweep(
-      "at", [&] { tree.at(ranks.span(), out_keys.span(), values.span(), found.span()); }, unchanged);
+      "select", [&] { tree.select(ranks.span(), out_keys.span(), values.span(), found.span()); }, unchanged);
 }
 
 TEST_P(StaticTreeOutOfMemory, RangesAndAggregatesLeaveTheTreeAsItWas) {

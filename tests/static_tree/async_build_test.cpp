@@ -58,10 +58,10 @@ class StaticTreeAsyncBuild : public testing::Test {
     for (unsigned i = 0; i < 2; ++i) {
       expect_broken_promise("find", [&] { tree.find(q.span(), out.span(), found.span(), {}, order); });
       expect_broken_promise("contains", [&] { tree.contains(q.span(), found.span(), {}, order); });
-      expect_broken_promise("lower_bound", [&] { tree.lower_bound(q.span(), ranks.span(), {}, order); });
+      expect_broken_promise("rank", [&] { tree.rank(q.span(), ranks.span(), bound_type::lower, {}, order); });
       expect_broken_promise("successor",
                             [&] { tree.successor(q.span(), out.span(), more.span(), found.span(), {}, order); });
-      expect_broken_promise("at", [&] { tree.at(ranks.span(), out.span(), {}, found.span(), order); });
+      expect_broken_promise("select", [&] { tree.select(ranks.span(), out.span(), {}, found.span(), order); });
       expect_broken_promise("count", [&] { tree.count(q.span(), q.span(), ranks.span(), {}, order); });
       expect_broken_promise("range", [&] { static_cast<void>(tree.range(q.span(), q.span(), {}, order)); });
       expect_broken_promise("sum", [&] { tree.sum(q.span(), q.span(), sums.span(), interval::closed, order); });
@@ -88,7 +88,7 @@ class StaticTreeAsyncBuild : public testing::Test {
     array<std::uint8_t> found(n);
     array<std::uint64_t> ranks(n);
     tree.find_async(keys_.span(), got.span(), found.span(), {}, order);
-    tree.upper_bound_async(keys_.span(), ranks.span(), {}, order);
+    tree.rank_async(keys_.span(), ranks.span(), bound_type::upper, {}, order);
     device_.resolve(order).synchronize();
     for (std::size_t i = 0; i < n; ++i) {
       ASSERT_EQ(found[i], 1) << "query " << i;

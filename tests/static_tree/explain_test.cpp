@@ -37,7 +37,8 @@ TEST_P(StaticTreeExplain, TheChosenPlanIsNamedAndIsTheCheapestCandidate) {
 
 TEST_P(StaticTreeExplain, APlanThatTheCallerAskedForIsKept) {
   const auto index = tree(5000);
-  for (const query_plan how : {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
+  for (const query_plan how : {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first,
+                               query_plan::partition_first}) {
     const explanation e = index.explain(12345, {batch_order::unknown, how});
     EXPECT_EQ(e.chosen, how) << e.text;
     EXPECT_NE(e.text.find(espalier::to_string(how)), std::string::npos) << e.text;

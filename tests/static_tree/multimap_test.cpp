@@ -51,7 +51,7 @@ void same_points(const static_tree<key, value>& tree, const map_type& map, const
   std::vector<std::uint64_t> lower(asked.size());
   tree.find(asked, values, found);
   tree.successor(asked, next, next_values, has_next);
-  tree.lower_bound(asked, lower);
+  tree.rank(asked, lower);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const auto first = map.lower_bound(asked[i]), after = map.upper_bound(asked[i]);
     RC_ASSERT((found[i] == 1) == (first != after));

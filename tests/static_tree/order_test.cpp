@@ -87,8 +87,8 @@ class ordered_answers {
     lent<std::uint8_t> found(here_, n), has_next(here_, n), has_last(here_, n);
     lent<std::uint64_t> lower(here_, n), upper(here_, n);
     tree_.find(in.in(), values.span(), found.span(), options);
-    tree_.lower_bound(in.in(), lower.span(), options);
-    tree_.upper_bound(in.in(), upper.span(), options);
+    tree_.rank(in.in(), lower.span(), bound_type::lower, options);
+    tree_.rank(in.in(), upper.span(), bound_type::upper, options);
     tree_.successor(in.in(), next.span(), {}, has_next.span(), options);
     tree_.predecessor(in.in(), last.span(), {}, has_last.span(), options);
     const auto& v = values.get();

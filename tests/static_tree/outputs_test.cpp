@@ -87,7 +87,7 @@ class aligned_as_asked {
 
   void find() {
     for (const query_plan how : {query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
-                                 query_plan::sort_first}) {
+                                 query_plan::sort_first, query_plan::partition_first}) {
       SCOPED_TRACE(espalier::to_string(how));
       lent<Key> in(here_, queries_);
       barely_aligned<Value> values(here_, queries_.size());
@@ -105,14 +105,14 @@ class aligned_as_asked {
     expect_values("predecessor", last.get(),
                   [&](Key key) { return expected_.lower(key) == 0 ? expected_.size() : expected_.lower(key) - 1; });
   }
-  void at() {
+  void select() {
     array<std::uint64_t> ranks(expected_.size() + 2);
     for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = i;
     lent<std::uint64_t> in(here_, ranks);
     barely_aligned<Value> values(here_, ranks.size());
-    tree_.at(in.in(), {}, values.span(), {});
+    tree_.select(in.in(), {}, values.span(), {});
     const array<Value> got = values.get();
-    for (std::size_t i = 0; i < ranks.size(); ++i) ASSERT_TRUE(same(got[i], value_at(i))) << "at " << i;
+    for (std::size_t i = 0; i < ranks.size(); ++i) ASSERT_TRUE(same(got[i], value_at(i))) << "select " << i;
   }
   void range_fill() {
     const array<Key> lo{expected_.keys()[0], expected_.keys()[expected_.size() / 2]};
@@ -159,7 +159,7 @@ void write_to_barely_aligned_memory(const setting& s) {
   aligned_as_asked<Key, Value> outputs(s, 3001);
   outputs.find();
   outputs.neighbours();
-  outputs.at();
+  outputs.select();
   outputs.range_fill();
 }
 

@@ -48,7 +48,7 @@ void check_any_tree(const setting& s) {
   std::copy(asked.begin(), asked.end(), q.keys.begin());
   std::copy(sample.begin(), sample.end(), q.keys.begin() + asked.size());
   q.how.plan = *rc::gen::element(query_plan::automatic, query_plan::small, query_plan::scattered, query_plan::ordered,
-                                 query_plan::sort_first);
+                                 query_plan::sort_first, query_plan::partition_first);
   q.how.order = *rc::gen::element(batch_order::unknown, batch_order::ascending, batch_order::random);
   q.ranges.ends = *rc::gen::element(interval::closed, interval::right_open, interval::left_open, interval::open);
   q.ranges.limit = *rc::gen::element<std::uint64_t>(0, 1, 2, 9, 250, ~std::uint64_t{0});

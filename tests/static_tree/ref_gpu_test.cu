@@ -24,8 +24,8 @@ __global__ void ask(static_tree_ref<Key, std::uint64_t> ref, const Key* keys, un
   answer a{};
   a.found = ref.find(team, keys[i], a.value) ? 1 : 0;
   a.contained = ref.contains(team, keys[i]) ? 1 : 0;
-  a.lower = ref.lower_bound(team, keys[i]);
-  a.upper = ref.upper_bound(team, keys[i]);
+  a.lower = ref.rank(team, keys[i]);
+  a.upper = ref.rank(team, keys[i], bound_type::upper);
   out[i] = a;
 }
 

@@ -39,8 +39,8 @@ void check_agreement(family f, std::size_t n) {
   const auto keys = make_keys<Word>(f, n);
   const agreement<Word, Word> tree(keys, make_values<Word>(n), {false, aggregates::all}, device::cpu(2));
   for (const node_search search : {node_search::linear, node_search::hierarchical}) {
-    for (const query_plan how :
-         {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first}) {
+    for (const query_plan how : {query_plan::small, query_plan::scattered, query_plan::ordered, query_plan::sort_first,
+                                 query_plan::partition_first}) {
       const questions<Word> q{make_queries(keys, 100), {batch_order::unknown, how, search}, {}};
       ASSERT_EQ(tree.first_difference(q), "") << espalier::to_string(how);
     }

@@ -98,23 +98,25 @@ class questions_on_gpu {
     lent<std::uint8_t> found(setting_, n);
     lent<std::uint64_t> lower(setting_, n), upper(setting_, n);
     tree_.find(asked_.in(), values.span(), found.span());
-    tree_.lower_bound(asked_.in(), lower.span());
-    tree_.upper_bound(asked_.in(), upper.span());
+    tree_.rank(asked_.in(), lower.span());
+    tree_.rank(asked_.in(), upper.span(), bound_type::upper);
     keep(answers, "find value", values);
     keep(answers, "find found", found);
-    keep(answers, "lower_bound", lower);
-    keep(answers, "upper_bound", upper);
+    keep(answers, "rank", lower);
+    keep(answers, "upper rank", upper);
   }
 
   void elements_by_library(columns& answers) {
     const std::size_t n = asked_.in().size();
-    element_columns next(setting_, n), last(setting_, n), at(setting_, ranks_.in().size());
+    element_columns from(setting_, n), next(setting_, n), last(setting_, n), at(setting_, ranks_.in().size());
+    tree_.lower_bound(asked_.in(), from.keys.span(), from.values.span(), from.found.span());
     tree_.successor(asked_.in(), next.keys.span(), next.values.span(), next.found.span());
     tree_.predecessor(asked_.in(), last.keys.span(), last.values.span(), last.found.span());
-    tree_.at(ranks_.in(), at.keys.span(), at.values.span(), at.found.span());
+    tree_.select(ranks_.in(), at.keys.span(), at.values.span(), at.found.span());
+    from.keep_as(answers, "lower_bound");
     next.keep_as(answers, "successor");
     last.keep_as(answers, "predecessor");
-    at.keep_as(answers, "at");
+    at.keep_as(answers, "select");
   }
 
   void ranges_by_library(columns& answers) {
@@ -174,33 +176,36 @@ class questions_on_gpu {
     const std::size_t n = asked_.in().size();
     for (const bool upper : {false, true}) {
       lent<std::uint64_t> ranks(setting_, n);
-      bound_job<Word, value_bytes> job;
+      rank_job<Word, value_bytes> job;
       job.keys = asked_.in().data();
       job.upper = upper;
       job.ranks = ranks.span().data();
       launch<Lanes>(job, n);
-      keep(answers, upper ? "upper_bound" : "lower_bound", ranks);
+      keep(answers, upper ? "upper rank" : "rank", ranks);
     }
   }
 
   template <unsigned Lanes>
   void elements_by(columns& answers) {
     const std::size_t n = asked_.in().size();
-    for (const bool successor : {true, false}) {
+    using detail::seek_kind;
+    for (const auto& [kind, name] :
+         {std::pair(seek_kind::lower_bound, "lower_bound"), std::pair(seek_kind::successor, "successor"),
+          std::pair(seek_kind::predecessor, "predecessor")}) {
       element_columns out(setting_, n);
-      neighbour_job<Word, value_bytes> job;
+      seek_job<Word, value_bytes> job;
       job.keys = asked_.in().data();
-      job.successor = successor;
+      job.kind = kind;
       out.lend_to(job);
       launch<Lanes>(job, n);
-      out.keep_as(answers, successor ? "successor" : "predecessor");
+      out.keep_as(answers, name);
     }
     element_columns out(setting_, ranks_.in().size());
     select_job<Word, value_bytes> job;
     job.ranks = ranks_.in().data();
     out.lend_to(job);
     launch<Lanes>(job, ranks_.in().size());
-    out.keep_as(answers, "at");
+    out.keep_as(answers, "select");
   }
 
   template <unsigned Lanes>

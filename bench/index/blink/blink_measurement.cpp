@@ -205,6 +205,10 @@ std::vector<row> blink_measurement::measure_questions(operation op, std::uint64_
 void blink_measurement::time_question(operation op, const question& q, const blink_under_test& tree, row& r) const {
   const query_view view = q.view(op);
   request ask{q.keys.data(), q.hi.data(), view.size(), {}, 0, {}, true, device_.default_stream()};
+  if (what_.how != query_plan::automatic && (asks_points(op) || op == operation::find_after_insert)) {
+    ask.options.plan = what_.how;
+    r.plan = name_in(plan_names, what_.how);
+  }
   if (op == operation::range) return time_range(q, tree, ask, r);
   if (op == operation::range_rows) return time_rows(q, tree, ask, r);
   const device_answers out(columns_like(q.expected), device_);

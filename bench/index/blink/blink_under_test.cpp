@@ -2,6 +2,8 @@
 #include "bench/index/blink/blink_under_test.hpp"
 
 #include "bench/harness/options.hpp"
+#include "bench/harness/timing.hpp"
+#include "bench/index/blink/ref_kernel.hpp"
 #include "bench/index/ordered_queries.hpp"
 
 namespace espalier::bench {
@@ -31,6 +33,28 @@ void blink_under_test::build(const void* keys, const void* values, std::size_t n
                                               values, n, options_, device_.default_stream());
 }
 
+bool blink_under_test::inserts_by_ref() const {
+  if (!has_ref_kernel(device_.kind(), spec_)) return false;
+  const blink_shape shape = tree_->shape();
+  const unsigned slots = spec_.key == scalar_kind::u32 ? espalier::detail::node_slots<std::uint32_t>(0)
+                                                       : espalier::detail::node_slots<std::uint64_t>(0);
+  return shape.protocol == protocol::blink && shape.inner == inner_index::express_lane && shape.slots == slots;
+}
+
+double blink_under_test::insert_by_ref(const void* keys, const void* values, std::size_t n, std::uint8_t* done) {
+#ifdef ESPALIER_HAS_CUDA
+  const auto kernel = make_ref_kernel(spec_.key, *tree_, n);
+  device_.default_stream().synchronize();
+  const stopwatch watch;
+  kernel->insert(keys, values, n, done, device_.default_stream());
+  device_.default_stream().synchronize();
+  return watch.seconds();
+#else
+  static_cast<void>(keys), static_cast<void>(values), static_cast<void>(n), static_cast<void>(done);
+  throw bad_arguments("insert-by-ref: this build has no CUDA.");
+#endif
+}
+
 void blink_under_test::run(const device_step& on_device, const write_options& options) {
   const blink_step& step = on_device.step();
   if (step.what == step_kind::range) {
@@ -46,18 +70,18 @@ void blink_under_test::run(const device_step& on_device, const write_options& op
   } else if (step.what == step_kind::apply) {
     tree_->apply(on_device.ops(), on_device.keys(), on_device.values(), step.size(), out[0], done, options, now);
   } else {
-    tree_->find(on_device.keys(), step.size(), out[0], done, now);
+    tree_->find(on_device.keys(), step.size(), out[0], done, {}, now);
   }
 }
 
 void blink_under_test::ask(operation op, const request& r) const {
   const espalier::detail::execution ex{device_.resolve(r.order), r.wait};
   if (op == operation::contains) {
-    tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), ex);
+    tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), r.options, ex);
   } else if (asks_neighbours(op) || takes_ranges(op)) {
     ask_in_order(*tree_, op, r, ex);
   } else {
-    tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), ex);
+    tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), r.options, ex);
   }
 }
 

@@ -48,6 +48,11 @@ class blink_under_test {
              const write_options& options) {
     tree_->write(op, keys, values, n, done, options, {device_.default_stream(), true});
   }
+  /// Inserts one batch by a kernel through a ref, each thread one element, and returns the seconds of the launch until
+  /// it is complete; reserving the nodes precedes them. All pointers are device memory. Precondition: inserts_by_ref().
+  double insert_by_ref(const void* keys, const void* values, std::size_t n, std::uint8_t* done);
+  /// Returns whether such a kernel is compiled for this tree: on a GPU, u32 and u64 keys with values of their size.
+  [[nodiscard]] bool inserts_by_ref() const;
   /// Returns the results of ranges in host memory, as columns offsets, keys, values.
   [[nodiscard]] answers fetch(const range_buffers& raw) const;
   /// Returns the number of elements of a snapshot.

@@ -80,6 +80,10 @@ class matrix_of_tree {
     const device_batch batch(which, make_column(spec_.key, size, keys), spec_, device_);
     for (const auto op : what_.operations) {
       const std::size_t first = rows.size();
+      if (op == operation::insert_by_ref) {
+        rows.push_back(measure(op, write_path::per_key, batch));
+        continue;
+      }
       for (const auto path : what_.blink.paths) rows.push_back(measure(op, path, batch));
       const std::span<row> measured(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end());
       compare_paths(measured);
@@ -107,13 +111,19 @@ class matrix_of_tree {
     r.blink->upper = name_in(upper_names, tree_.shape().inner);
     r.blink->slots = tree_.shape().slots;
     r.blink->repeat = what_.write_repeat;
-    r.blink->path = name_in(path_names, path);
+    r.blink->path = op == operation::insert_by_ref ? "ref" : name_in(path_names, path);
     r.blink->batch_distribution = r.distribution;
     return r;
   }
 
   [[nodiscard]] row measure(operation op, write_path path, const device_batch& batch) {
     row r = empty_row(op, path, batch);
+    if (op == operation::insert_by_ref && !tree_.inserts_by_ref()) {
+      r.notes.push_back(
+          "insert-by-ref: left out, its kernel is compiled for GPUs, u32 and u64 keys, values of their size "
+          "and the default shape");
+      return r;
+    }
     double& seconds_of_a_key = last_[{op, path, batch.which}];
     const double expected = seconds_of_a_key * static_cast<double>(batch.size());
     if (expected > most_seconds_of_a_run) {
@@ -143,9 +153,7 @@ class matrix_of_tree {
     if (r != nullptr) r->blink->chosen = name_in(path_names, tree_.path_of(way, batch.size(), {.path = path}));
     if (checked) batch.done.poison();
     device_.default_stream().synchronize();
-    const stopwatch watch;
-    write(way, path, batch);
-    const double seconds = watch.seconds();
+    const double seconds = op == operation::insert_by_ref ? insert_by_ref(batch) : timed_write(way, path, batch);
     if (checked) check(op, r->blink->path, batch);
     if (r != nullptr) {
       const blink_stats stats = tree_.stats();
@@ -154,6 +162,15 @@ class matrix_of_tree {
     return seconds;
   }
 
+  double timed_write(write_op op, write_path path, const device_batch& batch) {
+    const stopwatch watch;
+    write(op, path, batch);
+    return watch.seconds();
+  }
+  double insert_by_ref(const device_batch& batch) {
+    return tree_.insert_by_ref(batch.pairs.device_keys.data(), batch.pairs.device_values.data(), batch.size(),
+                               static_cast<std::uint8_t*>(batch.done.pointers()[0]));
+  }
   void write(write_op op, write_path path, const device_batch& batch) {
     tree_.write(op, batch.pairs.device_keys.data(), batch.pairs.device_values.data(), batch.size(),
                 static_cast<std::uint8_t*>(batch.done.pointers()[0]), {.path = path});
@@ -165,7 +182,7 @@ class matrix_of_tree {
       throw wrong_answer(fmt::format("{}, {}, {} of {} keys into {}: {}", name_of(op), path, name_of(batch.which),
                                      batch.size(), elements_.size(), problem));
     };
-    const bool inserted = op == operation::insert;
+    const bool inserted = op != operation::erase;
     const auto done = batch.done.fetch()[0].as<const std::uint8_t>();
     require(all(batch.size(), [&](std::uint64_t i) { return done[i] == 1; }),
             "not all keys say that they were written.");

@@ -31,7 +31,7 @@ class radix_under_test {
     } else if (op == operation::contains) {
       tree_->find(keys.raw(), nullptr, static_cast<std::uint8_t*>(r.out[0]), ex);
     } else if (op == operation::lower_bound) {
-      tree_->rank(espalier::detail::radix_bound::lower, keys.raw(), static_cast<std::uint64_t*>(r.out[0]), ex);
+      tree_->rank(espalier::bound_type::lower, keys.raw(), static_cast<std::uint64_t*>(r.out[0]), ex);
     } else {
       tree_->count(espalier::detail::radix_slice::prefix, keys.raw(), keys.raw(), {},
                    static_cast<std::uint64_t*>(r.out[0]), ex);

@@ -81,8 +81,8 @@ class typed_system_under_test final : public system_under_test {
              : tree_->contains_async(keys, found, r.options, r.order);
     } else if (op == operation::lower_bound) {
       const auto ranks = out<std::uint64_t>(r.out[0], n);
-      r.wait ? tree_->lower_bound(keys, ranks, r.options, r.order)
-             : tree_->lower_bound_async(keys, ranks, r.options, r.order);
+      r.wait ? tree_->rank(keys, ranks, bound_type::lower, r.options, r.order)
+             : tree_->rank_async(keys, ranks, bound_type::lower, r.options, r.order);
     } else {
       const auto values = out<slot>(r.out[0], n);
       const auto found = out<std::uint8_t>(r.out[1], n);

@@ -69,6 +69,7 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
  public:
   using key_type = Key;
   using value_type = Value;
+  using batch_type = std::span<const Key>;
   using sum_type = sum_of<summand>;
   using ref_type = blink_tree_ref<Key, Value, Policy>;
 
@@ -180,10 +181,24 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const {
     find_on(keys, values, found, enqueue(s));
   }
+  /// With a plan of the caller's choice: partition_first, or any other one for the order of the batch. Only a GPU
+  /// partitions, and only where the tree has an express lane.
+  void find(keys_in keys, out<slot> values, mask_out found, const query_options& options, const stream& s) const {
+    find_on(keys, values, found, wait(s), options);
+  }
+  void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options, const stream& s) const {
+    find_on(keys, values, found, enqueue(s), options);
+  }
   /// found[i] is 1 if the key is present.
   void contains(keys_in keys, mask_out found, const stream& s = {}) const { find_on(keys, {}, found, wait(s)); }
   void contains_async(keys_in keys, mask_out found, const stream& s = {}) const {
     find_on(keys, {}, found, enqueue(s));
+  }
+  void contains(keys_in keys, mask_out found, const query_options& options, const stream& s) const {
+    find_on(keys, {}, found, wait(s), options);
+  }
+  void contains_async(keys_in keys, mask_out found, const query_options& options, const stream& s) const {
+    find_on(keys, {}, found, enqueue(s), options);
   }
   /// Writes the first element whose key is not less than the query.
   void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
@@ -194,6 +209,14 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, enqueue(s));
   }
   /// Writes the first element with a greater key than the query.
+  void upper_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
+    successor(keys, out_keys, values, found, s);
+  }
+  void upper_bound_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                         const stream& s = {}) const {
+    successor_async(keys, out_keys, values, found, s);
+  }
+  /// As upper_bound().
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
     seek_on(detail::seek_kind::successor, keys, out_keys, values, found, wait(s));
   }
@@ -377,10 +400,11 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     index_->apply(reinterpret_cast<const std::uint8_t*>(ops.data()), keys.data(), values.data(), keys.size(),
                   out_values.data(), done.data(), options, ex);
   }
-  void find_on(keys_in keys, out<slot> values, mask_out found, const detail::execution& ex) const {
+  void find_on(keys_in keys, out<slot> values, mask_out found, const detail::execution& ex,
+               const query_options& options = {}) const {
     detail::require_optional("find values", keys.size(), values.size());
     detail::require_optional("find mask", keys.size(), found.size());
-    index_->find(keys.data(), keys.size(), values.data(), found.data(), ex);
+    index_->find(keys.data(), keys.size(), values.data(), found.data(), options, ex);
   }
   void seek_on(detail::seek_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
                const detail::execution& ex) const {

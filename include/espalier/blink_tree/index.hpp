@@ -10,12 +10,10 @@
 
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
-#include "espalier/static_tree/index.hpp"  // element_type, execution, neighbour_kind, aggregate_op, range_buffers
+#include "espalier/static_tree/index.hpp"  // element_type, execution, seek_kind, aggregate_op, range_buffers
 #include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
-
-enum class seek_kind : std::uint8_t { lower_bound, successor, predecessor };
 
 /// Whether writes may run concurrently with a visit.
 enum class visit_concurrency : std::uint8_t { writers, nobody };
@@ -67,7 +65,8 @@ class blink_index {
   virtual void clear(const stream& order) = 0;
 
   // ---- reads ---------------------------------------------------------------------------------------------
-  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const execution& ex) const = 0;
+  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
+                    const execution& ex) const = 0;
   /// The current inner levels of the express lane, and in `builds` how often it was built. Writes may make it stale;
   /// maintain() and reads of many keys rebuild it. Its size is 0 if the tree is too small for a lane.
   [[nodiscard]] virtual any_inner_levels_view upper(std::size_t& builds) const = 0;

@@ -108,7 +108,7 @@ class cuda_backend {
   void sort_pairs_from(const stream& s, const Word* keys, Word* sorted_keys, const void* values, void* sorted_values,
                        unsigned value_bytes, std::size_t n, unsigned begin_bit, unsigned end_bit) const;
 
-  /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T is u64, i64 or int128.
+  /// out[i] = in[0] + ... + in[i - 1], wrapping around on overflow. in == out is allowed. T is u32, u64, i64 or int128.
   template <class T>
   void exclusive_scan(const stream& s, const T* in, T* out, std::size_t n) const;
 
@@ -128,6 +128,8 @@ extern template void cuda_backend::sort_pairs_from(const stream&, const std::uin
                                                    void*, unsigned, std::size_t, unsigned, unsigned) const;
 extern template void cuda_backend::sort_pairs_from(const stream&, const std::uint64_t*, std::uint64_t*, const void*,
                                                    void*, unsigned, std::size_t, unsigned, unsigned) const;
+extern template void cuda_backend::exclusive_scan(const stream&, const std::uint32_t*, std::uint32_t*,
+                                                  std::size_t) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::uint64_t*, std::uint64_t*,
                                                   std::size_t) const;
 extern template void cuda_backend::exclusive_scan(const stream&, const std::int64_t*, std::int64_t*, std::size_t) const;

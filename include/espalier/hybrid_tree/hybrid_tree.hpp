@@ -54,6 +54,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
  public:
   using key_type = Key;
   using value_type = Value;
+  using batch_type = std::span<const Key>;
   using sum_type = sum_of<summand>;
 
   /// Makes an empty tree. `dev` is the device that walks the inner levels.
@@ -97,6 +98,10 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
     seek(detail::seek_kind::lower_bound, keys, out_keys, values, found);
   }
   /// Writes the first element with a greater key than the query.
+  void upper_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
+    successor(keys, out_keys, values, found);
+  }
+  /// As upper_bound().
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found) const {
     seek(detail::seek_kind::successor, keys, out_keys, values, found);
   }
@@ -148,6 +153,10 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
   /// Writes the largest value of each range, as min().
   void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed) const {
     aggregate(detail::aggregate_op::max, lo, hi, values, found, ends);
+  }
+  /// Writes the mean of each range, or NaN for an empty range. Complexity as for sum().
+  void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed) const {
+    aggregate(detail::aggregate_op::avg, lo, hi, means, {}, ends);
   }
 
   // ---- writes -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // single_key.hpp - calls for one key, as a std::map has them, over the bulk calls of an owner.
 //
-// Each call is a batch of one element on the default stream. On a GPU it costs a launch and a copy in each direction, so
-// loops over many keys should use the bulk calls, and kernels a ref.
+// Each call is a batch of one element on the default stream. On a GPU it costs a launch and a copy in each direction,
+// so loops over many keys should use the bulk calls, and kernels a ref.
 #pragma once
 
 #include <concepts>

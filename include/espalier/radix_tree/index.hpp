@@ -25,10 +25,9 @@ struct byte_keys {
   std::shared_ptr<const void> copy;
 };
 
-enum class radix_bound : std::uint8_t { lower, upper };
 /// The elements that a query selects: those of a range, those whose keys begin with the query, the first one not less,
 /// the first one greater, or the last one less.
-enum class radix_slice : std::uint8_t { range, prefix, at_or_after, successor, predecessor };
+enum class radix_slice : std::uint8_t { range, prefix, lower_bound, successor, predecessor };
 enum class radix_write : std::uint8_t { insert, insert_or_assign, update, erase };
 
 /// Result with keys: query i owns elements [offsets[i], offsets[i + 1]); element e has key bytes [key_offsets[e],
@@ -74,7 +73,7 @@ class radix_index {
 
   virtual void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const = 0;
   /// Writes the number of keys before each query.
-  virtual void rank(radix_bound what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const = 0;
+  virtual void rank(bound_type what, const byte_keys& keys, std::uint64_t* ranks, const execution& ex) const = 0;
   /// `hi` is used for ranges only.
   virtual void count(radix_slice what, const byte_keys& lo, const byte_keys& hi, const range_options& options,
                      std::uint64_t* counts, const execution& ex) const = 0;

@@ -49,7 +49,7 @@ struct radix_candidate_job {
 template <unsigned V>
 struct radix_rank_job {
   radix_view<V> tree;
-  detail::radix_bound what;
+  bound_type what;
   byte_batch keys;
   std::uint64_t* ranks = nullptr;
 };

@@ -63,7 +63,9 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   using mask_out = std::span<std::uint8_t>;
 
  public:
+  using key_type = std::string_view;
   using value_type = Value;
+  using batch_type = byte_string_batch;
   using sum_type = sum_of<slot>;
 
   /// Makes an empty tree.
@@ -103,19 +105,12 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
 
   // ---- ranks ---------------------------------------------------------------------------------------------------
 
-  /// Writes the number of keys less than each query.
-  void lower_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
-    rank_on(detail::radix_bound::lower, keys, ranks, wait(s));
+  /// Writes the number of keys less than each query or, with bound_type::upper, not greater.
+  void rank(keys_in keys, out<std::uint64_t> ranks, bound_type bound = bound_type::lower, const stream& s = {}) const {
+    rank_on(bound, keys, ranks, wait(s));
   }
-  void lower_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
-    rank_on(detail::radix_bound::lower, keys, ranks, enqueue(s));
-  }
-  /// Writes the number of keys not greater than each query.
-  void upper_bound(keys_in keys, out<std::uint64_t> ranks, const stream& s = {}) const {
-    rank_on(detail::radix_bound::upper, keys, ranks, wait(s));
-  }
-  void upper_bound_async(keys_in keys, out<std::uint64_t> ranks, const stream& s) const {
-    rank_on(detail::radix_bound::upper, keys, ranks, enqueue(s));
+  void rank_async(keys_in keys, out<std::uint64_t> ranks, bound_type bound, const stream& s) const {
+    rank_on(bound, keys, ranks, enqueue(s));
   }
   /// Writes the number of keys of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
@@ -228,13 +223,20 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
     return list(detail::radix_slice::prefix, prefixes, prefixes, options, enqueue(s));
   }
   /// Returns the first element whose key is not less than each query; no element if there is none.
-  [[nodiscard]] byte_range_result<Value> at_or_after(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::at_or_after, keys, keys, {}, wait(s));
+  [[nodiscard]] byte_range_result<Value> lower_bound(keys_in keys, const stream& s = {}) const {
+    return list(detail::radix_slice::lower_bound, keys, keys, {}, wait(s));
   }
-  [[nodiscard]] byte_range_result<Value> at_or_after_async(keys_in keys, const stream& s) const {
-    return list(detail::radix_slice::at_or_after, keys, keys, {}, enqueue(s));
+  [[nodiscard]] byte_range_result<Value> lower_bound_async(keys_in keys, const stream& s) const {
+    return list(detail::radix_slice::lower_bound, keys, keys, {}, enqueue(s));
   }
   /// Returns the first element with a greater key than each query; no element if there is none.
+  [[nodiscard]] byte_range_result<Value> upper_bound(keys_in keys, const stream& s = {}) const {
+    return successor(keys, s);
+  }
+  [[nodiscard]] byte_range_result<Value> upper_bound_async(keys_in keys, const stream& s) const {
+    return successor_async(keys, s);
+  }
+  /// As upper_bound().
   [[nodiscard]] byte_range_result<Value> successor(keys_in keys, const stream& s = {}) const {
     return list(detail::radix_slice::successor, keys, keys, {}, wait(s));
   }
@@ -327,7 +329,7 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// Checks order, branches, kinds, ranks, the table, and that nothing is lost. O(n).
   [[nodiscard]] validation validate() const { return index_->validate(); }
   /// All nodes with kind, common prefix and children, and all leaves, as JSON and as a Graphviz graph. Bytes that are
-  /// not printable ASCII, and backslashes, are written \xNN. O(n).
+  /// not printable ASCII, and backslashes, are written `\xNN`. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
   /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Throws `error` unless all keys have eight
@@ -388,7 +390,7 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
     detail::require_optional("write mask", keys.size(), done.size());
     index_->write(op, keys.raw(), values.data(), done.data(), path, ex);
   }
-  void rank_on(detail::radix_bound what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
+  void rank_on(bound_type what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
     detail::require_equal("ranks", keys.size(), ranks.size());
     index_->rank(what, keys.raw(), ranks.data(), ex);
   }

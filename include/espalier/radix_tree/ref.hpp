@@ -57,7 +57,7 @@ class radix_tree_ref {
   }
   /// Returns the number of keys less than this one.
   template <class Team>
-  [[nodiscard]] ESPALIER_HD std::uint64_t lower_bound(Team team, const byte_key_view& k) const {
+  [[nodiscard]] ESPALIER_HD std::uint64_t rank(Team team, const byte_key_view& k) const {
     bool found;
     return search<Team>::rank(team, view_, k, found);
   }

@@ -141,7 +141,7 @@ struct radix_runner {
   // ---- ranks -----------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void run(Team team, const radix_rank_job<V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
-      job.ranks[i] = bound(team, job.tree, job.keys[i], job.what == detail::radix_bound::upper);
+      job.ranks[i] = bound(team, job.tree, job.keys[i], job.what == bound_type::upper);
   }
   /// Returns the number of keys below this one; with `inclusive`, including it.
   static ESPALIER_INLINE std::uint64_t bound(Team team, const view& t, const byte_key_view& key, bool inclusive) {

@@ -13,6 +13,7 @@
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/device.hpp"
+#include "espalier/index/seek.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -56,8 +57,6 @@ struct inner_levels_view {
 using any_inner_levels_view = std::variant<inner_levels_view<std::uint32_t>, inner_levels_view<std::uint64_t>>;
 
 enum class aggregate_op : std::uint8_t { sum, min, max, avg };
-enum class bound_kind : std::uint8_t { lower, upper };
-enum class neighbour_kind : std::uint8_t { successor, predecessor };
 
 /// Pointers may refer to host or device memory; null outputs are skipped.
 class static_index {
@@ -80,12 +79,12 @@ class static_index {
   /// CPU only: the searches start at these lines (find_line_job). All pointers refer to host memory.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
-  virtual void bound(bound_kind kind, const void* keys, std::size_t n, std::uint64_t* ranks,
-                     const query_options& options, const execution& ex) const = 0;
-  virtual void neighbour(neighbour_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                         std::uint8_t* found, const query_options& options, const execution& ex) const = 0;
-  virtual void at(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-                  const execution& ex) const = 0;
+  virtual void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks,
+                    const query_options& options, const execution& ex) const = 0;
+  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
+                    std::uint8_t* found, const query_options& options, const execution& ex) const = 0;
+  virtual void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+                      const execution& ex) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
                      const execution& ex) const = 0;
   /// offsets has n + 1 elements: the exclusive prefix sums of count().

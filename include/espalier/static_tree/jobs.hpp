@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "espalier/index/seek.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -47,14 +48,14 @@ struct find_job : query_job<Word, ValueBytes> {
 
 /// Writes ranks of lower or upper bounds.
 template <class Word, unsigned ValueBytes>
-struct bound_job : query_job<Word, ValueBytes> {
+struct rank_job : query_job<Word, ValueBytes> {
   bool upper = false;
   std::uint64_t* ranks = nullptr;
 };
 
 template <class Word, unsigned ValueBytes>
-struct neighbour_job : query_job<Word, ValueBytes> {
-  bool successor = true;
+struct seek_job : query_job<Word, ValueBytes> {
+  detail::seek_kind kind = detail::seek_kind::lower_bound;
   void* out_keys = nullptr;
   void* out_values = nullptr;
   std::uint8_t* found = nullptr;

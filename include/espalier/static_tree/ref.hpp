@@ -35,33 +35,44 @@ class static_tree_ref {
   /// The memory layout, for code that reads whole lines (layout.hpp).
   [[nodiscard]] ESPALIER_HD const view& layout() const { return view_; }
 
-  /// Rank of the first element with a key not less than `key`; size() if there is none.
+  /// Returns the number of elements with a smaller key or, with bound_type::upper, with a key that is not greater.
   template <class Team>
-  [[nodiscard]] ESPALIER_HD std::uint64_t lower_bound(Team team, Key key) const {
-    return rank_of(team, key_codec<Key>::encode(key));
-  }
-  /// Rank of the first element with a key greater than `key`; size() if there is none.
-  template <class Team>
-  [[nodiscard]] ESPALIER_HD std::uint64_t upper_bound(Team team, Key key) const {
+  [[nodiscard]] ESPALIER_HD std::uint64_t rank(Team team, Key key, bound_type bound = bound_type::lower) const {
     const word w = key_codec<Key>::encode(key);
+    if (bound == bound_type::lower) return rank_of(team, w);
     const word next = static_cast<word>(w + 1);
     return next == 0 ? view_.size : rank_of(team, next);
+  }
+  /// Finds the first element with a key not less than `key`. For a set, `value` is not written.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool lower_bound(Team team, Key key, Key& out_key, slot& value) const {
+    return element_at(rank(team, key), out_key, value);
+  }
+  /// Finds the first element with a greater key.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool successor(Team team, Key key, Key& out_key, slot& value) const {
+    return element_at(rank(team, key, bound_type::upper), out_key, value);
+  }
+  /// Finds the last element with a smaller key.
+  template <class Team>
+  [[nodiscard]] ESPALIER_HD bool predecessor(Team team, Key key, Key& out_key, slot& value) const {
+    return element_at(rank(team, key) - 1, out_key, value);  // wraps around before the first element
   }
   /// Returns whether there is an element with this key; if so, sets `value` to the value of the first one.
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool find(Team team, Key key, slot& value) const requires(!is_set) {
-    const std::uint64_t rank = lower_bound(team, key);
-    if (rank >= view_.size || view_.key_at(rank) != key_codec<Key>::encode(key)) return false;
-    value = value_at(rank);
+    const std::uint64_t at = rank(team, key);
+    if (at >= view_.size || view_.key_at(at) != key_codec<Key>::encode(key)) return false;
+    value = value_at(at);
     return true;
   }
   template <class Team>
   [[nodiscard]] ESPALIER_HD bool contains(Team team, Key key) const {
-    const std::uint64_t rank = lower_bound(team, key);
-    return rank < view_.size && view_.key_at(rank) == key_codec<Key>::encode(key);
+    const std::uint64_t at = rank(team, key);
+    return at < view_.size && view_.key_at(at) == key_codec<Key>::encode(key);
   }
 
-  /// The element with this rank, which must be below size(). A range is iterated with lower_bound and these two.
+  /// The element with this rank, which must be below size(). A range is iterated with rank() and these two.
   [[nodiscard]] ESPALIER_HD Key key_at(std::uint64_t rank) const { return key_codec<Key>::decode(view_.key_at(rank)); }
   [[nodiscard]] ESPALIER_HD slot value_at(std::uint64_t rank) const requires(!is_set) {
     const auto raw = view_.value_at(rank);
@@ -71,6 +82,12 @@ class static_tree_ref {
   }
 
  private:
+  ESPALIER_INLINE bool element_at(std::uint64_t rank, Key& key, [[maybe_unused]] slot& value) const {
+    if (rank >= view_.size) return false;
+    key = key_at(rank);
+    if constexpr (!is_set) value = value_at(rank);
+    return true;
+  }
   template <class Team>
   [[nodiscard]] ESPALIER_INLINE std::uint64_t rank_of(Team team, word w) const {
     if (view_.size == 0 || w > view_.last) return view_.size;

@@ -33,7 +33,7 @@ struct runner {
   /// There is one loop per kind, so that a CPU compiler vectorises each.
   template <class Word>
   static ESPALIER_PER_BATCH void load_words(scalar_kind kind, const void* keys, std::size_t first, unsigned n,
-                                         Word* words) {
+                                            Word* words) {
     if constexpr (batch == 1) {
       words[0] = encode_bits(kind, load_bits<Word>(kind, keys, first));
     } else {
@@ -238,7 +238,7 @@ struct runner {
   /// are walked: neighbours share them, and a CPU's hardware prefetcher runs ahead.
   template <class Word, unsigned V>
   static ESPALIER_PER_BATCH void descend(Team team, const query_job<Word, V>& job, const Word* x, unsigned n,
-                                      std::uint64_t* line) {
+                                         std::uint64_t* line) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     if constexpr (batch > 1) {
@@ -311,8 +311,8 @@ struct runner {
   /// Lower bounds of words, or upper bounds, which are the lower bounds of the next word, and the end for the largest
   /// word.
   template <class Word, unsigned V>
-  static ESPALIER_PER_BATCH void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper, Word* key,
-                                    unsigned n, std::uint64_t* rank) {
+  static ESPALIER_PER_BATCH void ranks(Team team, const query_job<Word, V>& job, std::size_t first, bool upper,
+                                       Word* key, unsigned n, std::uint64_t* rank) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     if (t.size == 0) {
@@ -335,7 +335,7 @@ struct runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team team, const bound_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const rank_job<Word, V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       Word key[batch];
@@ -347,16 +347,17 @@ struct runner {
   }
 
   template <class Word, unsigned V>
-  static ESPALIER_INLINE void run(Team team, const neighbour_job<Word, V>& job, std::size_t first, std::size_t last) {
+  static ESPALIER_INLINE void run(Team team, const seek_job<Word, V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       Word key[batch];
       std::uint64_t rank[batch];
       load_queries(job, i, n, key);
-      ranks(team, job, i, job.successor, key, n, rank);
+      ranks(team, job, i, job.kind == detail::seek_kind::successor, key, n, rank);
+      const bool before = job.kind == detail::seek_kind::predecessor;
       for (unsigned j = 0; j < n; ++j) {
-        const bool there = job.successor ? rank[j] < job.tree.size : rank[j] > 0;
-        store_element(job.tree, job.successor ? rank[j] : rank[j] - 1, there, place_of(job, i + j), job.out_keys,
+        const bool there = before ? rank[j] > 0 : rank[j] < job.tree.size;
+        store_element(job.tree, before ? rank[j] - 1 : rank[j], there, place_of(job, i + j), job.out_keys,
                       job.out_values, job.found);
       }
     }

@@ -58,6 +58,7 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
  public:
   using key_type = Key;
   using value_type = Value;
+  using batch_type = std::span<const Key>;
   using sum_type = sum_of<summand>;
   using ref_type = static_tree_ref<Key, Value>;
 
@@ -116,48 +117,63 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
     find_on(keys, {}, found, options, enqueue(s));
   }
 
-  /// Writes the rank of the first element whose key is not less than the query, or size() if there is none.
-  void lower_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
-    bound_on(detail::bound_kind::lower, keys, ranks, options, wait(s));
+  /// Writes the first element whose key is not less than the query. Without one, found[i] is 0 and key and value are
+  /// zero bytes. All outputs are optional. Of equal keys, the element is the first one.
+  void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
+                   const stream& s = {}) const {
+    seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, options, wait(s));
   }
-  void lower_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
-    bound_on(detail::bound_kind::lower, keys, ranks, options, enqueue(s));
+  void lower_bound_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                         const query_options& options = {}, const stream& s = {}) const {
+    seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, options, enqueue(s));
   }
-  /// Writes the rank of the first element whose key is greater than the query, or size() if there is none.
-  void upper_bound(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
-    bound_on(detail::bound_kind::upper, keys, ranks, options, wait(s));
+  /// Writes the first element with a greater key than the query; outputs as for lower_bound().
+  void upper_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
+                   const stream& s = {}) const {
+    successor(keys, out_keys, values, found, options, s);
   }
-  void upper_bound_async(keys_in keys, ranks_out ranks, const query_options& options = {}, const stream& s = {}) const {
-    bound_on(detail::bound_kind::upper, keys, ranks, options, enqueue(s));
+  void upper_bound_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+                         const query_options& options = {}, const stream& s = {}) const {
+    successor_async(keys, out_keys, values, found, options, s);
   }
-
-  /// Writes the first element with a greater key than the query. Without one, found[i] is 0 and key and value are zero
-  /// bytes. All outputs are optional.
+  /// As upper_bound().
   void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
                  const stream& s = {}) const {
-    neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, wait(s));
+    seek_on(detail::seek_kind::successor, keys, out_keys, values, found, options, wait(s));
   }
   void successor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
                        const query_options& options = {}, const stream& s = {}) const {
-    neighbour_on(detail::neighbour_kind::successor, keys, out_keys, values, found, options, enqueue(s));
+    seek_on(detail::seek_kind::successor, keys, out_keys, values, found, options, enqueue(s));
   }
-  /// Writes the last element with a smaller key than the query; outputs as for successor().
+  /// Writes the last element with a smaller key than the query; outputs as for lower_bound(). Of equal keys, the
+  /// element is the last one.
   void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const query_options& options = {},
                    const stream& s = {}) const {
-    neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, wait(s));
+    seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, options, wait(s));
   }
   void predecessor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
                          const query_options& options = {}, const stream& s = {}) const {
-    neighbour_on(detail::neighbour_kind::predecessor, keys, out_keys, values, found, options, enqueue(s));
+    seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, options, enqueue(s));
   }
 
+  /// Writes the number of elements with a smaller key than each query or, with bound_type::upper, with a key that is
+  /// not greater: the position of the lower or upper bound, at most size().
+  void rank(keys_in keys, ranks_out ranks, bound_type bound = bound_type::lower, const query_options& options = {},
+            const stream& s = {}) const {
+    rank_on(bound, keys, ranks, options, wait(s));
+  }
+  void rank_async(keys_in keys, ranks_out ranks, bound_type bound = bound_type::lower,
+                  const query_options& options = {}, const stream& s = {}) const {
+    rank_on(bound, keys, ranks, options, enqueue(s));
+  }
   /// Writes the element of each rank. For a rank of size() or more, found[i] is 0 and key and value are zero bytes. All
   /// outputs are optional. O(1).
-  void at(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    at_on(ranks, keys, values, found, wait(s));
+  void select(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
+    select_on(ranks, keys, values, found, wait(s));
   }
-  void at_async(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    at_on(ranks, keys, values, found, enqueue(s));
+  void select_async(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
+                    const stream& s = {}) const {
+    select_on(ranks, keys, values, found, enqueue(s));
   }
 
   // ---- ranges ------------------------------------------------------------------------------------------
@@ -310,24 +326,24 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
     detail::require_optional("find mask", keys.size(), found.size());
     index_->find(keys.data(), keys.size(), values.data(), found.data(), options, ex);
   }
-  void bound_on(detail::bound_kind kind, keys_in keys, ranks_out ranks, const query_options& options,
-                const detail::execution& ex) const {
-    detail::require_equal("bound ranks", keys.size(), ranks.size());
-    index_->bound(kind, keys.data(), keys.size(), ranks.data(), options, ex);
+  void rank_on(bound_type bound, keys_in keys, ranks_out ranks, const query_options& options,
+               const detail::execution& ex) const {
+    detail::require_equal("ranks", keys.size(), ranks.size());
+    index_->rank(bound, keys.data(), keys.size(), ranks.data(), options, ex);
   }
-  void neighbour_on(detail::neighbour_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-                    const query_options& options, const detail::execution& ex) const {
-    detail::require_optional("neighbour keys", keys.size(), out_keys.size());
-    detail::require_optional("neighbour values", keys.size(), values.size());
-    detail::require_optional("neighbour mask", keys.size(), found.size());
-    index_->neighbour(kind, keys.data(), keys.size(), out_keys.data(), values.data(), found.data(), options, ex);
+  void seek_on(detail::seek_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
+               const query_options& options, const detail::execution& ex) const {
+    detail::require_optional("seek keys", keys.size(), out_keys.size());
+    detail::require_optional("seek values", keys.size(), values.size());
+    detail::require_optional("seek mask", keys.size(), found.size());
+    index_->seek(kind, keys.data(), keys.size(), out_keys.data(), values.data(), found.data(), options, ex);
   }
-  void at_on(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
-             const detail::execution& ex) const {
-    detail::require_optional("at keys", ranks.size(), keys.size());
-    detail::require_optional("at values", ranks.size(), values.size());
-    detail::require_optional("at mask", ranks.size(), found.size());
-    index_->at(ranks.data(), ranks.size(), keys.data(), values.data(), found.data(), ex);
+  void select_on(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found,
+                 const detail::execution& ex) const {
+    detail::require_optional("select keys", ranks.size(), keys.size());
+    detail::require_optional("select values", ranks.size(), values.size());
+    detail::require_optional("select mask", ranks.size(), found.size());
+    index_->select(ranks.data(), ranks.size(), keys.data(), values.data(), found.data(), ex);
   }
   [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
                                                   const detail::execution& ex) const {

@@ -94,8 +94,8 @@ template <class Key, class Value>
                                     interval ends = interval::closed) {
   const Key keys[] = {lo, hi};
   std::uint64_t lower[2], upper[2];
-  tree.lower_bound(keys, lower);
-  tree.upper_bound(keys, upper);
+  tree.rank(keys, lower);
+  tree.rank(keys, upper, bound_type::upper);
   const bool with_lo = ends == interval::closed || ends == interval::right_open;
   const bool with_hi = ends == interval::closed || ends == interval::left_open;
   visit_options v;

@@ -1,14 +1,18 @@
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
+#include <arrow/scalar.h>
 #include <arrow/table.h>
 
 #include <algorithm>
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/nearest_rows.hpp"
 #include "engine/exec/ordered_groups.hpp"
+#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
@@ -52,13 +56,20 @@ std::vector<std::int64_t> positions_of(const std::vector<row_number>& rows) {
   return out;
 }
 
-std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation& left, const evaluation& values) {
+// `all_right` returns the rows of the right side, which are read only if an expression fails.
+std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation& left, const evaluation& values,
+                                            const std::function<relation()>& all_right) {
   std::vector<std::uint64_t> out;
   in_fitting_parts(0, left.rows, [&](std::int64_t begin, std::int64_t count) {
     const auto asking = slice_rows(left, begin, count);
+    const auto column = [&](const expr_ptr& e) {
+      return flat(column_of_reaching(e, asking, values, [&](std::span<const std::int64_t> rows) {
+        return rows_reaching(e, n.conditions, asking, rows, all_right(), values);
+      }));
+    };
     as_of_question question;
-    for (const auto& [mine, theirs] : n.equal) question.equal.push_back(flat(values.column(mine, asking)));
-    question.at = flat(values.column(n.left_at, asking));
+    for (const auto& [mine, theirs] : n.equal) question.equal.push_back(column(mine));
+    question.at = column(n.left_at);
     question.strict = n.strict;
     question.earlier = n.earlier;
     const auto found = n.index->as_of(question);
@@ -84,15 +95,23 @@ relation beside_nearest(const as_of_node& n, const relation& left, const relatio
                      std::move(pairs), values);
 }
 
+// Adds the column that tells rows from those that are missing, if a projection above reads it.
+void add_mark(const as_of_node& n, relation& right) {
+  if (!n.mark) return;
+  const auto is_mark = [&](const output_column& output) { return output.id == *n.mark; };
+  if (std::ranges::none_of(n.outputs, is_mark)) return;
+  right.add(*n.mark, chunked(value_of(arrow::MakeArrayFromScalar(arrow::Int16Scalar(1), right.rows))));
+}
+
 relation as_of_without_index(const as_of_node& n, const relation& left, const relation& right,
                              const evaluation& values) {
   nearest_side mine{{}, nullptr, left.rows}, theirs{{}, nullptr, right.rows};
   for (const auto& [of_left, of_right] : n.equal) {
-    mine.equal.push_back(values.column(of_left, left));
-    theirs.equal.push_back(values.column(of_right, right));
+    mine.equal.push_back(column_of_side(of_left, n.conditions, left, right, values));
+    theirs.equal.push_back(column_of_side(of_right, n.conditions, right, left, values));
   }
-  theirs.at = values.column(n.right_at, right);
-  mine.at = values.column(n.left_at, left);
+  theirs.at = column_of_side(n.right_at, n.conditions, right, left, values);
+  mine.at = column_of_side(n.left_at, n.conditions, left, right, values);
   const auto rows = nearest_rows(mine, theirs, n.earlier, n.strict);
   if (!rows) return beside_nearest(n, left, right, searched_rows(n, mine, theirs), values);
   const bool all = std::ranges::find(*rows, espalier::no_row) == rows->end();
@@ -109,15 +128,22 @@ relation as_of_without_index(const as_of_node& n, const relation& left, const re
 relation executor::as_of_join(as_of_node& n) {
   const auto left = node(*n.inputs[0]);
   if (!n.index) {
-    const auto right = node(*n.inputs[1]);
+    auto right = node(*n.inputs[1]);
+    add_mark(n, right);
     return as_of_without_index(n, left, right, values_);
   }
   auto& scan = static_cast<scan_node&>(*n.inputs[1]);
-  const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_);
+  const auto all_right = [&] { return fetched(scan, n.index->ordered_rows(key_order::ascending)); };
+  const auto found = left.rows == 0 ? std::vector<std::uint64_t>() : nearest_by_index(n, left, values_, all_right);
+  const auto right_rows = [&](const std::vector<std::uint64_t>& rows) {
+    auto out = fetched(scan, rows);
+    add_mark(n, out);
+    return out;
+  };
   scan.statistics.ran = true;
   if (n.tolerance.empty() && std::find(found.begin(), found.end(), no_row) == found.end()) {
     scan.statistics.rows += found.size();
-    return beside(left, fetched(scan, found));
+    return beside(left, right_rows(found));
   }
   // Rows are fetched in the order of the left side, so a position is a running count.
   std::vector<std::uint64_t> rows;
@@ -129,7 +155,7 @@ relation executor::as_of_join(as_of_node& n) {
     rows.push_back(found[i]);
   }
   scan.statistics.rows += rows.size();
-  return beside_nearest(n, left, fetched(scan, rows), places, values_);
+  return beside_nearest(n, left, right_rows(rows), places, values_);
 }
 
 }  // namespace espalier::engine

@@ -27,6 +27,7 @@
 #include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/failing.hpp"
 #include "engine/table/gather.hpp"
 
 namespace espalier::engine {
@@ -115,45 +116,6 @@ arrow::Datum fold_logic(const expr& e, const std::vector<arrow::Datum>& args) {
     out = call_kernel(e.kind == op::logical_and ? "and_kleene" : "or_kleene", {out, args[i]}, e.position);
   }
   return out;
-}
-
-// Returns whether the conversion accepts every value of its source type.
-bool cast_cannot_fail(const column_type& from, const column_type& to) {
-  if (is_integer(from.id) && is_integer(to.id)) return from.id <= to.id;
-  return to.id == type_id::float64 && (is_integer(from.id) || is_float(from.id) || from.id == type_id::decimal);
-}
-
-// A pattern is checked when rows are compared with it.
-bool pattern_cannot_fail(const expr_ptr& pattern) {
-  if (!is_literal(pattern) || !pattern->value->is_valid || pattern->type.id != type_id::varchar) return false;
-  const auto text = static_cast<const arrow::StringScalar&>(*pattern->value).view();
-  const auto last = text.find_last_not_of('\\');
-  return (text.size() - (last == std::string_view::npos ? 0 : last + 1)) % 2 == 0;
-}
-
-// Conditions that cannot fail may be checked together; other conditions see only rows that passed the preceding ones.
-bool cannot_fail(const expr_ptr& e) {
-  switch (e->kind) {
-    case op::cast:
-      if (!cast_cannot_fail(e->args[0]->type, e->type)) return false;
-      break;
-    case op::column:
-    case op::literal:
-    case op::parameter:
-    case op::in_list:
-    case op::is_null:
-    case op::is_not_null:
-    case op::logical_and:
-    case op::logical_or:
-    case op::logical_not:
-      break;
-    case op::like:
-      if (!pattern_cannot_fail(e->args[1])) return false;
-      break;
-    default:
-      if (!is_comparison(e->kind)) return false;
-  }
-  return std::all_of(e->args.begin(), e->args.end(), cannot_fail);
 }
 
 // Returns an approximate cost per row: numbers are cheapest, then decimals, then texts.

@@ -90,6 +90,8 @@ relation executor::dispatch(plan_node& n) {
       return numbered(static_cast<numbered_node&>(n));
     case node_kind::group_limit:
       return group_limit(static_cast<group_limit_node&>(n));
+    case node_kind::key_filter:
+      return key_filter(static_cast<key_filter_node&>(n));
     case node_kind::shared:
       return shared(static_cast<shared_node&>(n));
   }

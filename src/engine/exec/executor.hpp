@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "engine/exec/evaluate.hpp"
+#include "engine/exec/groups.hpp"
 #include "engine/exec/piecewise_aggregate.hpp"
 #include "engine/exec/pipeline.hpp"
 #include "engine/exec/relation.hpp"
@@ -116,12 +117,16 @@ class executor {
   void merge_join(join_node& n, const row_sink& take);
   void band_join(join_node& n, const row_sink& take);
   relation as_of_join(as_of_node& n);
+  /// Returns the left side, and keeps its keys for the filters below the right side.
+  relation left_of(join_node& n);
+  relation key_filter(key_filter_node& n);
 
   // window_join.cpp
   relation window_join(window_join_node& n);
 
   evaluation values_;
-  std::map<const shared_plan*, relation> shared_;  ///< results of those that were executed
+  std::map<const shared_plan*, relation> shared_;                      ///< results of those that were executed
+  std::map<column_id, std::shared_ptr<const key_table>> filter_keys_;  ///< keys of the left rows, by key_filter_node
 };
 
 /// Returns whether stream() passes on the rows of this node in several pieces. Otherwise they are one piece in memory.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/ordered_groups.hpp"
@@ -15,7 +17,9 @@
 #include "engine/exec/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
+#include "engine/plan/visit.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/failing.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -24,19 +28,29 @@ namespace {
 
 using join_keys = std::vector<std::shared_ptr<arrow::ChunkedArray>>;
 
-join_keys left_keys(const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, const relation& rows,
-                    const evaluation& values) {
-  join_keys out;
-  for (const auto& [left, right] : equal) out.push_back(values.column(left, rows));
-  return out;
-}
+// Returns the values of an expression of one side for a join with the rows of the other.
+class side_columns {
+ public:
+  side_columns(const join_node& n, const relation& left, const relation& right, const evaluation& values)
+      : n_(n), left_(left), right_(right), values_(values) {}
 
-join_keys right_keys(const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, const relation& rows,
-                     const evaluation& values) {
-  join_keys out;
-  for (const auto& [left, right] : equal) out.push_back(values.column(right, rows));
-  return out;
-}
+  [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column(const expr_ptr& e, bool of_left) const {
+    const auto& side = of_left ? left_ : right_;
+    const auto& other = of_left ? right_ : left_;
+    return column_of_side(e, n_.conditions, side, other, values_);
+  }
+  [[nodiscard]] join_keys keys(bool of_left) const {
+    join_keys out;
+    for (const auto& [left, right] : n_.equal) out.push_back(column(of_left ? left : right, of_left));
+    return out;
+  }
+
+ private:
+  const join_node& n_;
+  const relation& left_;
+  const relation& right_;
+  const evaluation& values_;
+};
 
 // Returns pairs of the left rows from `first` on with the rows that the index found for them. The found rows are
 // numbered consecutively.
@@ -150,10 +164,11 @@ void write_bands(const row_bands& bands, std::size_t first, std::size_t last, co
   parallel_pieces(last - first, write, bands_at_once);
 }
 
-// Returns the index query, with one range per row.
-key_ranges shape_of_rows(const index_range& range, const relation& asking, const evaluation& values) {
+// Returns the index query, with one range per row; column(e) returns the values of an expression.
+template <class Column>
+key_ranges shape_of_rows(const index_range& range, const Column& column) {
   key_ranges out;
-  const auto keys = [&](const expr_ptr& e) { return e ? flat(values.column(e, asking)) : nullptr; };
+  const auto keys = [&](const expr_ptr& e) { return e ? flat(column(e)) : nullptr; };
   for (const auto& e : range.equal) out.equal.push_back(keys(e));
   out.condition = range.condition;
   out.lo = keys(range.lo);
@@ -195,11 +210,45 @@ void executor::join(join_node& n, const row_sink& take) {
   }
 }
 
+relation executor::left_of(join_node& n) {
+  auto left = node(*n.inputs[0]);
+  if (n.filters.empty()) return left;
+  // Conditions on left columns alone are checked with the pairs; a row that fails them asks for nothing.
+  std::set<column_id> mine(left.ids.begin(), left.ids.end());
+  std::vector<expr_ptr> conditions;
+  for (const auto& condition : harmless_first(n.residual)) {
+    if (contains_all(mine, condition)) conditions.push_back(condition);
+  }
+  const auto asking = conditions.empty() ? left : values_.filter(conditions, left);
+  for (const auto& link : n.filters) {
+    join_keys keys;
+    for (const auto& e : link.keys) keys.push_back(column_or_null(e, asking, values_));
+    filter_keys_[link.filter] = std::make_shared<key_table>(keys);
+  }
+  return left;
+}
+
+relation executor::key_filter(key_filter_node& n) {
+  auto input = node(*n.inputs[0]);
+  join_keys keys;
+  for (const auto& e : n.keys) keys.push_back(column_or_null(e, input, values_));
+  const auto groups = filter_keys_.at(n.number)->find(keys);
+  std::vector<std::int64_t> rows;
+  for_each_row(groups.size(), [&](std::size_t row) {
+    if (groups[row] != no_group) rows.push_back(static_cast<std::int64_t>(row));
+  });
+  if (static_cast<std::int64_t>(rows.size()) == input.rows) return input;
+  auto out = take_rows(input, rows);
+  out.rows = static_cast<std::int64_t>(rows.size());
+  return out;
+}
+
 void executor::hash_join(join_node& n, const row_sink& take) {
   // A left side that is a join may have far more rows than pass this one, so it is consumed in blocks. A block has at
   // least as many rows as the right side, so that rebuilding the right side's table is amortized.
-  if (n.type == join_type::full || n.build_left || reduces_aggregate(n) || !comes_in_pieces(*n.inputs[0])) {
-    const auto left = node(*n.inputs[0]);
+  const bool left_first = n.build_left || reduces_aggregate(n) || !n.filters.empty();
+  if (n.type == join_type::full || left_first || !comes_in_pieces(*n.inputs[0])) {
+    const auto left = left_of(n);
     (void)hash_join_rows(n, left, reduces_aggregate(n) ? reduced_aggregate(n, left) : node(*n.inputs[1]), take);
     return;
   }
@@ -220,7 +269,8 @@ void executor::hash_join(join_node& n, const row_sink& take) {
 bool executor::hash_join_rows(join_node& n, const relation& left, const relation& right, const row_sink& take) {
   // The claim covers normalized keys, packed keys, the table and the match lists.
   const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
-  equal_pairs pairs(left_keys(n.equal, left, values_), right_keys(n.equal, right, values_), n.build_left);
+  const side_columns of(n, left, right, values_);
+  equal_pairs pairs(of.keys(true), of.keys(false), n.build_left);
   n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
   join_output out(n, left, values_, take);
   if (out.can_count()) {
@@ -233,7 +283,7 @@ bool executor::hash_join_rows(join_node& n, const relation& left, const relation
 }
 
 void executor::loop_join(join_node& n, const row_sink& take) {
-  const auto left = node(*n.inputs[0]);
+  const auto left = left_of(n);
   const auto right = node(*n.inputs[1]);
   join_output out(n, left, values_, take);
   if (out.can_count()) {
@@ -261,13 +311,23 @@ void executor::lookup_join(join_node& n, const row_sink& take) {
   scan.statistics.ran = true;
   join_output out(n, left, values_, take);
   auto right = fetched(scan, {});
+  std::optional<relation> all;  // read only where an expression fails
   constexpr std::int64_t fewest = std::int64_t{1} << 12, most = std::int64_t{1} << 20;
   std::int64_t at_once = std::int64_t{1} << 16;
   for (std::int64_t first = 0, count = 0; first < left.rows && out.wants_more(); first += count) {
     count = std::min(at_once, left.rows - first);
     key_ranges shape;
+    const auto asking = slice_rows(left, first, count);
+    const auto column = [&](const expr_ptr& e) {
+      return column_of_reaching(e, asking, values_, [&](std::span<const std::int64_t> rows) {
+        auto conditions = scan.conditions;
+        conditions.insert(conditions.end(), n.conditions.begin(), n.conditions.end());
+        if (!all) all = fetched(scan, range.index->ordered_rows(key_order::ascending));
+        return rows_reaching(e, conditions, asking, rows, *all, values_);
+      });
+    };
     try {
-      shape = shape_of_rows(range, slice_rows(left, first, count), values_);
+      shape = shape_of_rows(range, column);
     } catch (const text_overflow&) {
       if (count == 1) throw;
       at_once = count / 2;
@@ -307,18 +367,17 @@ void executor::merge_join(join_node& n, const row_sink& take) {
 
 // The side of the value is sorted; two searches per row of the other side give its band.
 void executor::band_join(join_node& n, const row_sink& take) {
-  const auto left = node(*n.inputs[0]);
+  const auto left = left_of(n);
   const auto right = node(*n.inputs[1]);
   const bool value_right = n.band_value_is_right;
-  const auto& value_side = value_right ? right : left;
   const auto& band_side = value_right ? left : right;
-  const auto value_keys = value_right ? right_keys(n.equal, right, values_) : left_keys(n.equal, left, values_);
-  const auto band_keys = value_right ? left_keys(n.equal, left, values_) : right_keys(n.equal, right, values_);
-  const ordered_groups ordered(value_keys, values_.column(n.band_value, value_side));
+  const side_columns of(n, left, right, values_);
+  const auto band_keys = of.keys(value_right);
+  const ordered_groups ordered(of.keys(!value_right), of.column(n.band_value, !value_right));
   const auto rows = static_cast<std::size_t>(band_side.rows);
   const auto groups = ordered.groups_of(band_keys, rows);
   const auto codes = [&](const expr_ptr& e) {
-    return e ? ordered_codes(*values_.column(e, band_side)) : sort_key_column{};
+    return e ? ordered_codes(*of.column(e, value_right)) : sort_key_column{};
   };
   const auto lo = codes(n.band_lo);
   const auto hi = codes(n.band_hi);

@@ -227,7 +227,21 @@ relation executor::group_limit(group_limit_node& n) {
   });
   auto out = take_rows(input, kept);
   out.rows = static_cast<std::int64_t>(kept.size());
-  return out;
+  const bool marks = n.mark && std::ranges::find(input.ids, *n.mark) != input.ids.end();
+  if (!marks && !n.mark) return out;
+  std::vector<std::int64_t> empty;
+  for (std::size_t group = 0; group < groups.count(); ++group) {
+    if (offset >= end || seen[group] <= offset) empty.push_back(groups.first_row[group]);
+  }
+  if (empty.empty()) return out;
+  auto added = take_rows(input, empty);
+  added.rows = static_cast<std::int64_t>(empty.size());
+  if (marks) {
+    const auto place = std::ranges::find(added.ids, *n.mark) - added.ids.begin();
+    added.columns[static_cast<std::size_t>(place)] =
+        chunked(value_of(arrow::MakeArrayOfNull(arrow::boolean(), added.rows)));
+  }
+  return stacked({out, added});
 }
 
 relation executor::unite(append_node& n) {

@@ -8,10 +8,12 @@
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/text_pieces.hpp"
 #include "engine/parallel.hpp"
+#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
@@ -33,7 +35,7 @@ plan_node* streamed_input(const plan_node& n) {
   if (n.kind == node_kind::filter || n.kind == node_kind::project) return n.inputs[0].get();
   if (n.kind != node_kind::join) return nullptr;
   const auto& join = static_cast<const join_node&>(n);
-  if (join.method != join_method::hash || reduces_aggregate(join)) return nullptr;
+  if (join.method != join_method::hash || reduces_aggregate(join) || !join.filters.empty()) return nullptr;
   if (join.type == join_type::inner) return n.inputs[join.build_left ? 1 : 0].get();
   // Each row of the left side is output once, after all of its matches are known.
   return join.type != join_type::full && !join.build_left ? n.inputs[0].get() : nullptr;
@@ -71,10 +73,19 @@ bool has_large_set(const plan_node& n, const evaluation& values) {
   }
 }
 
-std::vector<std::shared_ptr<arrow::ChunkedArray>> keys_of(const join_node& join, bool left, const relation& rows,
-                                                          const evaluation& values) {
+std::vector<std::shared_ptr<arrow::ChunkedArray>> built_keys(const join_node& join, const relation& rows,
+                                                             const evaluation& values) {
   std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
-  for (const auto& equal : join.equal) out.push_back(values.column(left ? equal.first : equal.second, rows));
+  for (const auto& [left, right] : join.equal) out.push_back(values.column(join.build_left ? left : right, rows));
+  return out;
+}
+
+std::vector<std::shared_ptr<arrow::ChunkedArray>> streamed_keys(const join_node& join, const relation& rows,
+                                                                const relation& built, const evaluation& values) {
+  std::vector<std::shared_ptr<arrow::ChunkedArray>> out;
+  for (const auto& [left, right] : join.equal) {
+    out.push_back(column_of_side(join.build_left ? right : left, join.conditions, rows, built, values));
+  }
   return out;
 }
 
@@ -158,7 +169,7 @@ void executor::build_table(pipeline_stage& stage, relation built) const {
   join_chunks(stage.built);
   stage.claim =
       std::make_unique<memory_claim>(static_cast<std::size_t>(stage.built.rows) * (32 + 16 * join.equal.size()));
-  stage.table = std::make_unique<key_table>(keys_of(join, join.build_left, stage.built, values_));
+  stage.table = std::make_unique<key_table>(built_keys(join, stage.built, values_));
   const bool unique = static_cast<std::int64_t>(stage.table->groups().count()) == stage.built.rows;
   // A semi or anti join without residual conditions only tests whether there is a match.
   const bool any_row = (join.type == join_type::semi || join.type == join_type::anti) && join.residual.empty();
@@ -178,7 +189,14 @@ std::optional<scan_pipeline> executor::pipeline_of(plan_node& top) {
     stage.node = *at;
     if ((*at)->kind != node_kind::join) continue;
     const auto& join = static_cast<const join_node&>(**at);
-    build_table(stage, node(*join.inputs[join.build_left ? 0 : 1]));
+    auto built = node(*join.inputs[join.build_left ? 0 : 1]);
+    try {
+      build_table(stage, std::move(built));
+    } catch (const coded_refusal& problem) {
+      // A key fails. Which of these rows need one is known only with all rows of the other side.
+      if (problem.code().sqlstate.substr(0, 2) != codes::data_exception.sqlstate.substr(0, 2)) throw;
+      return std::nullopt;
+    }
   }
   out.source = source_of(*out.scan);
   return out;
@@ -226,7 +244,7 @@ void executor::run_stages(const scan_pipeline& pipeline, std::size_t next, const
 
 void executor::probe(const pipeline_stage& stage, const relation& rows, const row_sink& take) const {
   const auto& join = static_cast<const join_node&>(*stage.node);
-  const auto group_of = stage.table->find(keys_of(join, !join.build_left, rows, values_));
+  const auto group_of = stage.table->find(streamed_keys(join, rows, stage.built, values_));
   const relation& left = join.build_left ? stage.built : rows;
   const relation& right = join.build_left ? rows : stage.built;
   join_output out(join, left, values_, take);

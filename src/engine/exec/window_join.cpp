@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "engine/exec/executor.hpp"
+#include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/sql_arrow_status.hpp"
@@ -46,7 +47,7 @@ column_ptr column_of_some(const expr_ptr& e, const relation& from, const std::ve
   return take_rows_or_null(result, places).columns[0];
 }
 
-// Evaluates an expression for all rows. If that fails, only the rows that `wanted()` marks are evaluated: those for
+// Evaluates an argument for all rows. If that fails, only the rows that `wanted()` marks are evaluated: those for
 // which a join would have evaluated it.
 template <class Wanted>
 column_ptr column_where(const expr_ptr& e, const relation& from, const evaluation& values, const Wanted& wanted) {
@@ -54,7 +55,7 @@ column_ptr column_where(const expr_ptr& e, const relation& from, const evaluatio
   try {
     return values.column(e, from);
   } catch (const coded_refusal& problem) {
-    if (problem.code().sqlstate.substr(0, 2) != codes::numeric_value_out_of_range.sqlstate.substr(0, 2)) throw;
+    if (problem.code().sqlstate.substr(0, 2) != codes::data_exception.sqlstate.substr(0, 2)) throw;
   }
   return column_of_some(e, from, wanted(), values);
 }
@@ -122,18 +123,16 @@ class window_lookup {
 
   [[nodiscard]] std::vector<column_ptr> keys_of(const relation& side, bool is_left) const {
     std::vector<column_ptr> out;
-    for (const auto& [mine, theirs] : n_.equal) out.push_back(values_.column(is_left ? mine : theirs, side));
+    const auto& other = is_left ? right_ : left_;
+    for (const auto& [mine, theirs] : n_.equal) {
+      out.push_back(column_of_side(is_left ? mine : theirs, n_.conditions, side, other, values_));
+    }
     return out;
   }
 
-  // The ends of the windows are evaluated for the left rows whose group has right rows.
   [[nodiscard]] sort_key_column codes_of(const expr_ptr& bound) const {
     if (!bound) return {};
-    return ordered_codes(*column_where(bound, left_, values_, [&] {
-      std::vector<std::uint8_t> met(groups_.size());
-      for (std::size_t row = 0; row < met.size(); ++row) met[row] = groups_[row] == no_group ? 0 : 1;
-      return met;
-    }));
+    return ordered_codes(*column_of_side(bound, n_.conditions, left_, right_, values_));
   }
 
   void find() {

@@ -166,12 +166,78 @@ std::vector<std::uint32_t> visits_of(const frame_rows& frames) {
   return out;
 }
 
-// The same, with a state that values are added to and removed from. Beginnings of the frames that a part visits ascend.
-// Their ends may descend in a window join; rows that were added for an earlier window are removed then.
+// The states of the first 0, B, 2 B, ... positions. The state of a frame takes two of them and at most 2 B values,
+// however long the frame is.
+template <class State, class Reader>
+class state_checkpoints {
+ public:
+  static constexpr std::size_t block = 64;  // 592 bytes per state of floats: 9 per position
+
+  state_checkpoints(const window_order& order, const Reader& values)
+      : order_(order),
+        values_(values),
+        claim_((order.rows() / block + 1) * sizeof(State)),
+        states_(order.rows() / block + 1) {
+    const auto add_blocks = [&](std::size_t first, std::size_t last) {
+      for (std::size_t b = first; b < last; ++b) add(states_[b + 1], b * block, (b + 1) * block);
+    };
+    parallel_pieces(states_.size() - 1, add_blocks, std::size_t{1} << 8);
+    for (std::size_t b = 1; b < states_.size(); ++b) states_[b] += states_[b - 1];
+  }
+
+  [[nodiscard]] State between(std::size_t begin, std::size_t end) const {
+    State state;
+    if (end - begin <= 2 * block) {
+      add(state, begin, end);
+      return state;
+    }
+    state = states_[end / block];
+    add(state, end / block * block, end);
+    state -= states_[begin / block];
+    for (std::size_t place = begin / block * block; place < begin; ++place) {
+      const auto row = order_.row(place);
+      if (!values_.is_null(row)) state.remove(values_[row]);
+    }
+    return state;
+  }
+
+ private:
+  void add(State& state, std::size_t begin, std::size_t end) const {
+    for (std::size_t place = begin; place < end; ++place) {
+      const auto row = order_.row(place);
+      if (!values_.is_null(row)) state.add(values_[row]);
+    }
+  }
+
+  const window_order& order_;
+  const Reader& values_;
+  memory_claim claim_;
+  std::vector<State> states_;
+};
+
+// Whether the ends of frames, in the order of their beginnings, move so far back and forth that sliding adds and
+// removes more values than checkpoints do. Only windows of a window join have such ends.
+bool ends_wander(const frame_rows& frames, const std::vector<std::uint32_t>& visits, std::size_t rows) {
+  std::size_t moved = 0;
+  for (std::size_t v = 1; v < visits.size(); ++v) {
+    const std::size_t before = frames.end[visits[v - 1]], end = frames.end[visits[v]];
+    moved += before < end ? end - before : before - end;
+  }
+  return moved > 128 * visits.size() + rows;
+}
+
+// As from_prefixes, with a state that values are added to and removed from. Beginnings of the frames that a part visits
+// ascend. Their ends may descend in a window join; rows that were added for an earlier window are removed then, or the
+// frames are answered from checkpoints, so that the cost does not depend on the windows.
 template <class T, class State, class Reader, class Result>
 std::shared_ptr<arrow::ChunkedArray> by_sliding(const sum_task& task, const Reader& values, const Result& result) {
-  window_column<T> out(task.frame_count());
   const auto visits = visits_of(task.frames);
+  if (ends_wander(task.frames, visits, task.order.rows())) {
+    const state_checkpoints<State, Reader> sums(task.order, values);
+    return from_prefixes<T>(
+        task, [&](std::size_t begin, std::size_t end) { return sums.between(begin, end); }, result);
+  }
+  window_column<T> out(task.frame_count());
   const std::vector<std::uint32_t> all{0, static_cast<std::uint32_t>(task.frame_count())};
   const auto& partitions = task.frames.of_input_rows ? all : task.runs.partitions;
   // A part first adds the whole frame of its first row, so there are no more parts than threads.
@@ -214,6 +280,16 @@ class wide_sum {
   }
   void remove(int128 value) {
     if (__builtin_sub_overflow(sum_, value, &sum_)) wraps_ -= value > 0 ? 1 : -1;
+  }
+  wide_sum& operator+=(const wide_sum& other) {
+    add(other.sum_);
+    wraps_ += other.wraps_;
+    return *this;
+  }
+  wide_sum& operator-=(const wide_sum& other) {
+    remove(other.sum_);
+    wraps_ -= other.wraps_;
+    return *this;
   }
   /// Returns the sum, or throws if it has more than 38 digits.
   [[nodiscard]] int128 total(int position) const {

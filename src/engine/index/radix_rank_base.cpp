@@ -31,9 +31,9 @@ std::vector<rank_pair> radix_rank_base::bounds(const range_batch& ranges) const 
   std::vector<rank_pair> out(n);
   std::vector<std::uint64_t> ranks(n);
   const radix_tree<>& tree = tree_for(n);
-  tree.lower_bound(batch_of(ranges.lo_bytes.bytes, ranges.lo_bytes.offsets), ranks);
+  tree.rank(batch_of(ranges.lo_bytes.bytes, ranges.lo_bytes.offsets), ranks);
   for (std::size_t i = 0; i < n; ++i) out[i].from = start(ranks[i]);
-  tree.lower_bound(batch_of(ranges.hi_bytes.bytes, ranges.hi_bytes.offsets), ranks);
+  tree.rank(batch_of(ranges.hi_bytes.bytes, ranges.hi_bytes.offsets), ranks);
   for (std::size_t i = 0; i < n; ++i) {
     const bool open = ranges.mark_of(i) == range_batch::mark::from_lo;
     out[i].to = std::max(out[i].from, open ? keyed_rows() : start(ranks[i]));
@@ -45,9 +45,9 @@ std::vector<rank_pair> radix_rank_base::equal_ranges(const encoded_keys& keys) c
   std::vector<rank_pair> out(keys.size);
   std::vector<std::uint64_t> ranks(keys.size);
   const byte_string_batch batch = batch_of(keys.bytes.bytes, keys.bytes.offsets);
-  tree_for(keys.size).lower_bound(batch, ranks);
+  tree_for(keys.size).rank(batch, ranks);
   for (std::size_t i = 0; i < keys.size; ++i) out[i].from = start(ranks[i]);
-  tree_for(keys.size).upper_bound(batch, ranks);
+  tree_for(keys.size).rank(batch, ranks, bound_type::upper);
   for (std::size_t i = 0; i < keys.size; ++i) out[i].to = start(ranks[i]);
   return out;
 }
@@ -66,7 +66,7 @@ radix_rank_base::listed_keys radix_rank_base::list_keys(const range_batch& range
   const std::string_view ends[] = {ranges.lo_bytes[i], ranges.hi_bytes[i]};
   const std::uint64_t lo_offsets[] = {0, ends[0].size()}, hi_offsets[] = {0, ends[1].size()};
   const auto lo = batch_of(ends[0], lo_offsets);
-  tree_.lower_bound(lo, {&out.first, 1});
+  tree_.rank(lo, {&out.first, 1});
   take(tree_.range(lo, batch_of(ends[1], hi_offsets), {interval::right_open, rows}));
   return out;
 }

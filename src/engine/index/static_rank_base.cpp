@@ -54,12 +54,12 @@ std::vector<rank_pair> static_rank_base<Word>::search(std::span<const std::uint6
   };
   if (!all(lo, 0)) {  // as-of queries without groups have no lower bounds
     const auto words = narrowed(lo, own);
-    on_device ? on_device_->lower_bound(words, ranks) : tree_.lower_bound(words, ranks);
+    on_device ? on_device_->rank(words, ranks, bound_type::lower) : tree_.rank(words, ranks);
     for (std::size_t i = 0; i < n; ++i) out[i].from = ranks[i];
   }
   if (!all(hi, std::numeric_limits<Word>::max())) {
     const auto words = narrowed(hi, own);
-    on_device ? on_device_->upper_bound(words, ranks) : tree_.upper_bound(words, ranks);
+    on_device ? on_device_->rank(words, ranks, bound_type::upper) : tree_.rank(words, ranks, bound_type::upper);
     for (std::size_t i = 0; i < n; ++i) out[i].to = ranks[i];
   }
   for (std::size_t i = 0; i < n; ++i) {
@@ -85,7 +85,7 @@ void static_rank_base<Word>::read_keys(const range_batch&, std::size_t, rank_pai
   std::iota(at.begin(), at.end(), ranks.from);
   if (order == key_order::descending) std::reverse(at.begin(), at.end());
   std::vector<Word> words(at.size());
-  tree_.at(at, words, {}, {});
+  tree_.select(at, words, {}, {});
   out.words.insert(out.words.end(), words.begin(), words.end());
   out.size += words.size();
 }

@@ -119,13 +119,8 @@ word_device<Word>::word_device(std::span<const Word> keys, const number_array& r
 }
 
 template <class Word>
-void word_device<Word>::upper_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const {
-  wide_ ? wide_->upper_bound(of, ranks) : narrow_->upper_bound(of, ranks);
-}
-
-template <class Word>
-void word_device<Word>::lower_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const {
-  wide_ ? wide_->lower_bound(of, ranks) : narrow_->lower_bound(of, ranks);
+void word_device<Word>::rank(std::span<const Word> of, std::span<std::uint64_t> ranks, bound_type bound) const {
+  wide_ ? wide_->rank(of, ranks, bound) : narrow_->rank(of, ranks, bound);
 }
 
 template <class Word>

@@ -41,10 +41,8 @@ class word_device {
   /// `keys` are ascending words and `rows` their rows; `rows` may be longer.
   word_device(std::span<const Word> keys, const number_array& rows, const device& where);
 
-  /// upper_bound returns the rank after the last element of [0, word] for each word, lower_bound that of the first
-  /// element of [word, ...).
-  void upper_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const;
-  void lower_bound(std::span<const Word> of, std::span<std::uint64_t> ranks) const;
+  /// Writes the number of elements below each word or, with bound_type::upper, not above it.
+  void rank(std::span<const Word> of, std::span<std::uint64_t> ranks, bound_type bound) const;
 
   /// Returns the first or the last row of each range of words, or no_row. Returns nothing if a range extends to the
   /// greatest word, which the device does not support.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_branches = 100;  // branches are compared pairwise
 
-bool cannot_fail(const expr_ptr& e) {
+bool is_plain_test(const expr_ptr& e) {
   const bool tests =
       is_comparison(e->kind) || e->kind == op::in_list || e->kind == op::is_null || e->kind == op::is_not_null;
   return tests && std::ranges::all_of(e->args, [](const expr_ptr& arg) {
@@ -40,7 +40,7 @@ void add_factored(const expr_ptr& condition, std::vector<expr_ptr>& into) {
   std::vector<expr_ptr> common;
   for (const auto& e : branches[0]) {
     const auto has_it = [&](const std::vector<expr_ptr>& branch) { return contains(branch, *e); };
-    if (cannot_fail(e) && !contains(common, *e) && std::ranges::all_of(branches, has_it)) common.push_back(e);
+    if (is_plain_test(e) && !contains(common, *e) && std::ranges::all_of(branches, has_it)) common.push_back(e);
   }
   if (common.empty()) {
     into.push_back(condition);
@@ -65,7 +65,7 @@ expr_ptr implied_by_or(const expr_ptr& condition, const std::set<column_id>& col
     for (const auto& test : tests) {
       std::set<column_id> used;
       collect_columns(test, used);
-      if (!used.empty() && cannot_fail(test) && contains_all(columns, test)) kept.push_back(test);
+      if (!used.empty() && is_plain_test(test) && contains_all(columns, test)) kept.push_back(test);
     }
     if (kept.empty()) return nullptr;
     branches.push_back(conjunction(kept));

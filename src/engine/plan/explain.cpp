@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "engine/catalog.hpp"
+#include "engine/json_tree.hpp"
 #include "engine/plan/shared_plans.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
@@ -84,6 +84,8 @@ class describer {
       case node_kind::group_limit:
         return {
             "Limit", "Limit per Group", {{"Group Key", list(static_cast<const group_limit_node&>(plan).keys, ", ")}}};
+      case node_kind::key_filter:
+        return {"Key Filter", "Key Filter", {{"Keys", list(static_cast<const key_filter_node&>(plan).keys, ", ")}}};
       case node_kind::shared: {
         const auto& name = static_cast<const shared_node&>(plan).source->name;
         return {"CTE Scan", "CTE Scan on " + name, {{"CTE Name", name}}};
@@ -350,11 +352,12 @@ bool is_list(const std::string& property) {
 
 nlohmann::json as_json(const describer& describe, const plan_node& plan) {
   const auto what = describe.of(plan);
-  nlohmann::json out;
+  auto out = nlohmann::json::object();
   out["Node Type"] = what.type;
   out["Operation"] = what.title;
   for (const auto& [name, value] : what.properties) {
     if (is_list(name)) {
+      if (!out.contains(name)) out[name] = nlohmann::json::array();
       out[name].push_back(value);
     } else {
       out[name] = out.contains(name) ? out[name].get<std::string>() + "; " + value : value;
@@ -372,6 +375,7 @@ nlohmann::json as_json(const describer& describe, const plan_node& plan) {
     out["Bytes Moved"] = plan.statistics.bytes;
   }
   if (plan.kind == node_kind::index_aggregate) return out;
+  if (!plan.inputs.empty()) out["Plans"] = nlohmann::json::array();
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     auto input = as_json(describe, *plan.inputs[i]);
     input["Parent Relationship"] = plan.kind == node_kind::union_all ? "Member" : i == 0 ? "Outer" : "Inner";
@@ -401,7 +405,8 @@ std::string explain_text(const plan_node& plan, const explain_times& times) {
 }
 
 std::string explain_json(const plan_node& plan, const explain_times& times) {
-  nlohmann::json root;
+  json_tree all(nlohmann::json::array());
+  auto& root = all->emplace_back(nlohmann::json::object());
   root["Plan"] = as_json(describer(plan), plan);
   for (const auto& shared : shared_plans(plan)) {
     auto inner = as_json(describer(*shared->body), *shared->body);
@@ -418,7 +423,7 @@ std::string explain_json(const plan_node& plan, const explain_times& times) {
   });
   root["Planning Time"] = times.planning;
   if (plan.statistics.ran) root["Execution Time"] = times.execution;
-  return nlohmann::json::array({root}).dump(2);
+  return all->dump(2);
 }
 
 }  // namespace espalier::engine

@@ -11,6 +11,7 @@
 #include "engine/plan/planner.hpp"
 #include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
+#include "engine/sql/failing.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -175,16 +176,60 @@ std::optional<index_range> lookup_range(const join_node& join, const scan_node& 
   return out;
 }
 
+// Returns the conditions that the lookup does not answer: those of the scan, then those of the join in the order in
+// which every method checks them.
+std::vector<expr_ptr> checked_after_lookup(const join_node& join, const scan_node& scan,
+                                           const std::vector<std::size_t>& equal_used) {
+  std::vector<expr_ptr> of_join, added;
+  for (std::size_t i = 0; i < join.equal.size(); ++i) {
+    if (std::ranges::find(equal_used, i) != equal_used.end()) continue;
+    const auto& [left, right] = join.equal[i];
+    const auto written = std::ranges::find_if(join.conditions, [&](const expr_ptr& e) {
+      return e->kind == op::equal &&
+             ((e->args[0] == left && e->args[1] == right) || (e->args[0] == right && e->args[1] == left));
+    });
+    added.push_back(written == join.conditions.end() ? as_condition(join.equal[i]) : *written);
+  }
+  const auto keep = [&](const std::vector<expr_ptr>& from, const expr_ptr& e) {
+    if (std::ranges::find(from, e) != from.end()) of_join.push_back(e);
+  };
+  for (const auto& e : join.conditions) {
+    keep(added, e);
+    keep(join.residual, e);
+  }
+  for (const auto& e : added) {  // IS NOT DISTINCT FROM is checked as two equalities
+    if (std::ranges::find(join.conditions, e) == join.conditions.end()) of_join.insert(of_join.begin(), e);
+  }
+  auto out = scan.conditions;
+  const auto ordered = harmless_first(std::move(of_join));
+  out.insert(out.end(), ordered.begin(), ordered.end());
+  return out;
+}
+
+// Returns whether the lookup leaves an equality to be checked that may fail, next to another such condition. The other
+// methods find pairs by all equalities, so they check that condition for other pairs.
+bool checks_other_pairs(const join_node& join, const std::vector<std::size_t>& equal_used) {
+  const auto may_fail = [](const expr_ptr& e) { return !cannot_fail(e); };
+  if (std::ranges::count_if(join.conditions, may_fail) < 2) return false;
+  for (std::size_t i = 0; i < join.equal.size(); ++i) {
+    const bool harmless = cannot_fail(join.equal[i].first) && cannot_fail(join.equal[i].second);
+    if (!harmless && std::ranges::find(equal_used, i) == equal_used.end()) return true;
+  }
+  return false;
+}
+
 bool try_lookup(join_node& join, const band* b, double other_cost) {
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!scan || join.type == join_type::full) return false;
+  // A lookup checks the scan's conditions for the rows found, the other methods for all. The result has to be the same.
+  if (!std::ranges::all_of(scan->conditions, cannot_fail)) return false;
   const double left = join.inputs[0]->estimate;
   const double rows = std::max(rows_of(*scan), 1.0);
   for (const auto& index : scan->table->indexes) {
     std::vector<std::size_t> equal_used;
     bool band_used = false;
     auto range = lookup_range(join, *scan, b, index, equal_used, band_used);
-    if (!range) continue;
+    if (!range || checks_other_pairs(join, equal_used)) continue;
     const double per_row = band_used ? std::max(1.0, rows / 65536) : index->is_unique() ? 1 : 4;
     const double price =
         cost::question +
@@ -192,15 +237,7 @@ bool try_lookup(join_node& join, const band* b, double other_cost) {
                 per_row * (cost::found_row + cost::gathered_value * static_cast<double>(scan->columns.size())));
     if (price >= other_cost) continue;
     if (band_used) without(join.residual, b->answers);
-    // The conditions are checked in the order of a hash join, so that a condition that guards another one there guards
-    // it here.
-    auto checked = scan->conditions;
-    for (std::size_t i = 0; i < join.equal.size(); ++i) {
-      if (std::find(equal_used.begin(), equal_used.end(), i) == equal_used.end()) {
-        checked.push_back(as_condition(join.equal[i]));
-      }
-    }
-    join.residual.insert(join.residual.begin(), checked.begin(), checked.end());
+    join.residual = checked_after_lookup(join, *scan, equal_used);
     join.method = band_used ? join_method::band_index : join_method::index_lookup;
     auto& asked = const_cast<scan_node&>(*scan);  // for EXPLAIN; the join probes the index
     asked.ranges = {*range};
@@ -302,6 +339,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
       if (add_null_equality(join, condition, of)) std::erase(join.residual, condition);
     }
   }
+  join.residual = harmless_first(std::move(join.residual));
   const auto of_right = band_of(join.residual, of.right, of.left);
   const auto of_left = band_of(join.residual, of.left, of.right);
   // A band with one bound is not used if the other side's value has both bounds.
@@ -317,7 +355,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
       right_band && join.equal.empty() ? (left + right) * cost::index_probe * 2 : (left + right) * cost::hashed_row;
   const bool both_ends = std::max(right_ends, left_ends) == 2;
 
-  if (options.use_indexes) {
+  if (options.use_indexes && join.filters.empty()) {
     const bool bands = join.equal.empty() || both_ends;
     constexpr double any_cost = std::numeric_limits<double>::infinity();
     const double merge = merge_cost(join);

@@ -24,7 +24,7 @@ struct join_group {
 const join_node* inner_join(const plan_node& node) {
   if (node.kind != node_kind::join) return nullptr;
   const auto& join = static_cast<const join_node&>(node);
-  return join.type == join_type::inner ? &join : nullptr;
+  return join.type == join_type::inner && join.filters.empty() ? &join : nullptr;
 }
 
 void collect_group(const plan_ptr& node, join_group& out) {

@@ -45,6 +45,7 @@ enum class node_kind : std::uint8_t {
   set_operation,
   window,
   window_join,
+  key_filter,
   shared
 };
 
@@ -192,6 +193,12 @@ struct limit_node : plan_node {
 enum class join_type : std::uint8_t { inner, left, full, semi, anti };
 enum class join_method : std::uint8_t { hash, index_lookup, index_merge, band_index, band_sort, loop };
 
+/// The keys of the left rows of a join, by which a key_filter_node below its right side selects rows.
+struct key_filter_link {
+  column_id filter = 0;
+  std::vector<expr_ptr> keys;
+};
+
 struct join_node : plan_node {
   join_node() : plan_node(node_kind::join) {}
   join_type type = join_type::inner;
@@ -206,6 +213,7 @@ struct join_node : plan_node {
   bool band_lo_inclusive = true, band_hi_inclusive = true;
   bool band_value_is_right = true;
   std::shared_ptr<const table_index> left_index, right_index;  ///< index_merge
+  std::vector<key_filter_link> filters;  ///< if not empty, the left side is executed first, whatever the method
 };
 
 /// Joins each row of the left side with the nearest row of the right side: LEFT JOIN LATERAL (... ORDER BY ts DESC
@@ -218,6 +226,8 @@ struct as_of_node : plan_node {
   bool strict = false;
   bool earlier = true;
   std::vector<expr_ptr> tolerance;           ///< maximum distance of the nearest row; a more distant row is not joined
+  std::vector<expr_ptr> conditions;          ///< all of the above as written: they say which expressions may fail
+  std::optional<column_id> mark;             ///< a smallint output that is NULL only where no row was found
   std::shared_ptr<const table_index> index;  ///< index of the right side, a plain scan; null: sort at execution
 };
 
@@ -230,6 +240,7 @@ struct window_join_node : plan_node {
   expr_ptr lo, hi;                                   ///< of the left side; null: no such bound
   bool lo_inclusive = true, hi_inclusive = true;
   std::vector<aggregate_call> calls;  ///< over the right side: count, sum, avg, min and max
+  std::vector<expr_ptr> conditions;   ///< equalities and bounds as written: they say which expressions may fail
 };
 
 struct append_node : plan_node {
@@ -248,11 +259,23 @@ struct numbered_node : plan_node {
   numbered_node() : plan_node(node_kind::numbered) {}
 };
 
+/// Keeps the rows whose keys are those of a left row of the join that has a link to this filter. It stands in
+/// subqueries that are computed per key for all outer rows, below expressions that may fail: they are evaluated for
+/// rows that an outer row meets.
+struct key_filter_node : plan_node {
+  key_filter_node() : plan_node(node_kind::key_filter) {}
+  column_id number = 0;  ///< unique in the statement
+  std::vector<expr_ptr> keys;
+};
+
 /// LIMIT and OFFSET per group of rows with equal keys, in the order of the input. NULL keys compare as equal.
 struct group_limit_node : plan_node {
   group_limit_node() : plan_node(node_kind::group_limit) {}
   std::vector<expr_ptr> keys;
   expr_ptr limit, offset;  ///< null if absent
+  /// A boolean column of the input. A group none of whose rows is within LIMIT and OFFSET keeps its first row, with
+  /// NULL there: the groups are rows of the left side of an outer join, which has to return them.
+  std::optional<column_id> mark;
 };
 
 /// A query that several places of a statement reference; it is planned once and executed once.

@@ -81,6 +81,7 @@ void estimate(plan_node& node) {
       break;
     case node_kind::project:
     case node_kind::numbered:
+    case node_kind::key_filter:
       node.estimate = rows;
       break;
     case node_kind::set_operation:

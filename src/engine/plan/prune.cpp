@@ -80,6 +80,7 @@ void prune(plan_node& plan, const std::set<column_id>& needed) {
     case node_kind::join:
     case node_kind::as_of_join:
     case node_kind::group_limit:
+    case node_kind::key_filter:
       keep_outputs(plan, needed);
       break;
     case node_kind::window_join:

@@ -4,6 +4,7 @@
 #include "engine/plan/common_conjuncts.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/visit.hpp"
+#include "engine/sql/failing.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -119,10 +120,22 @@ plan_ptr through_join(std::shared_ptr<join_node> join, std::vector<expr_ptr> con
   return with_conditions(join, std::move(above));
 }
 
-plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<expr_ptr>& conditions) {
-  const auto left = output_ids(*join->inputs[0]);
+struct split_conditions {
   std::vector<expr_ptr> below, above;
-  for (const auto& condition : conditions) (contains_all(left, condition) ? below : above).push_back(condition);
+};
+
+// A condition on left columns is checked below the join, unless it may fail for a row that an earlier one excludes.
+split_conditions conditions_of_left(const std::set<column_id>& left, const std::vector<expr_ptr>& conditions) {
+  split_conditions out;
+  for (const auto& condition : conditions) {
+    const bool moves = contains_all(left, condition) && (out.above.empty() || cannot_fail(condition));
+    (moves ? out.below : out.above).push_back(condition);
+  }
+  return out;
+}
+
+plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<expr_ptr>& conditions) {
+  auto [below, above] = conditions_of_left(output_ids(*join->inputs[0]), conditions);
   join->inputs[0] = push_down(join->inputs[0], std::move(below));
   join->inputs[1] = push_down(join->inputs[1], {});
   return with_conditions(join, std::move(above));
@@ -130,12 +143,7 @@ plan_ptr through_as_of(std::shared_ptr<as_of_node> join, const std::vector<expr_
 
 // A left row keeps its results whatever the other left rows are, so a condition on left columns is checked first.
 plan_ptr through_window_join(std::shared_ptr<window_join_node> join, const std::vector<expr_ptr>& conditions) {
-  const auto left = output_ids(*join->inputs[0]);
-  std::vector<expr_ptr> below, above;
-  // A condition guards the ones after it.
-  for (const auto& condition : conditions) {
-    (above.empty() && contains_all(left, condition) ? below : above).push_back(condition);
-  }
+  auto [below, above] = conditions_of_left(output_ids(*join->inputs[0]), conditions);
   join->inputs[0] = push_down(join->inputs[0], std::move(below));
   join->inputs[1] = push_down(join->inputs[1], {});
   return with_conditions(join, std::move(above));
@@ -155,6 +163,8 @@ plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
     case node_kind::scan: {
       auto& scan = static_cast<scan_node&>(*plan);
       scan.conditions.insert(scan.conditions.end(), conditions.begin(), conditions.end());
+      // An index checks its conditions first, so every path does: they fail for the same rows.
+      scan.conditions = harmless_first(std::move(scan.conditions));
       return plan;
     }
     case node_kind::project:
@@ -172,6 +182,7 @@ plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions) {
     case node_kind::sort:
     case node_kind::distinct:
     case node_kind::numbered:
+    case node_kind::key_filter:
       plan->inputs[0] = push_down(plan->inputs[0], std::move(conditions));
       return plan;
     case node_kind::limit:

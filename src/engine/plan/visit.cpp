@@ -55,6 +55,7 @@ void visit_join(join_node& join, const visitor& visit) {
   visit_if(join.band_lo, visit);
   visit_if(join.band_hi, visit);
   if (join.lookup) visit_range(*join.lookup, visit);
+  for (auto& link : join.filters) visit_list(link.keys, visit);
 }
 
 void visit_as_of(as_of_node& join, const visitor& visit) {
@@ -62,6 +63,7 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
   visit_if(join.left_at, visit);
   visit_if(join.right_at, visit);
   visit_list(join.tolerance, visit);
+  visit_list(join.conditions, visit);
 }
 
 void visit_window_join(window_join_node& join, const visitor& visit) {
@@ -70,6 +72,7 @@ void visit_window_join(window_join_node& join, const visitor& visit) {
   visit_if(join.lo, visit);
   visit_if(join.hi, visit);
   visit_calls(join.calls, visit);
+  visit_list(join.conditions, visit);
 }
 
 void subqueries_in(const expr_ptr& e, std::vector<std::pair<plan_ptr, const expr*>>& found) {
@@ -89,6 +92,10 @@ void collect(const plan_node& constant_plan, std::set<column_id>& used, std::set
   }
   if (plan.kind == node_kind::window) {
     for (const auto& call : static_cast<const window_node&>(plan).calls) made.insert(call.output);
+  }
+  if (plan.kind == node_kind::as_of_join) {
+    const auto& join = static_cast<const as_of_node&>(plan);
+    if (join.mark) made.insert(*join.mark);
   }
   if (plan.kind == node_kind::window_join) {
     for (const auto& call : static_cast<const window_join_node&>(plan).calls) made.insert(call.output);
@@ -157,6 +164,9 @@ void for_each_expression(plan_node& node, const visitor& visit) {
       break;
     case node_kind::window_join:
       visit_window_join(static_cast<window_join_node&>(node), visit);
+      break;
+    case node_kind::key_filter:
+      visit_list(static_cast<key_filter_node&>(node).keys, visit);
       break;
     case node_kind::group_limit:
       visit_list(static_cast<group_limit_node&>(node).keys, visit);

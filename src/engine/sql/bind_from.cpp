@@ -205,10 +205,12 @@ plan_ptr binder::from_item(const ast::from_item& item, scope& names) {
   throw_sql_error(item.position, "This item of FROM is not supported.");
 }
 
-plan_ptr binder::joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions) {
+plan_ptr binder::joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions,
+                        std::vector<key_filter_link> filters) {
   auto out = std::make_shared<join_node>();
   out->type = type;
   out->conditions = std::move(conditions);
+  out->filters = std::move(filters);
   out->outputs = left->outputs;
   if (type != join_type::semi && type != join_type::anti) {
     out->outputs.insert(out->outputs.end(), right->outputs.begin(), right->outputs.end());
@@ -248,9 +250,8 @@ plan_ptr binder::lateral(plan_ptr left, const ast::from_item& item, join_type ty
   names.columns.insert(names.columns.end(), right_names.columns.begin(), right_names.columns.end());
   std::vector<expr_ptr> conditions;
   if (!free.empty()) {
-    if (auto as_of = is_true_literal(on) ? recognise_as_of(left, right) : nullptr) {
-      as_of->keep_unmatched = type == join_type::left;
-      return as_of;
+    if (is_true_literal(on)) {
+      if (auto as_of = recognise_as_of(*this, left, right, type == join_type::left)) return as_of;
     }
     if (!is_true_literal(on)) split_conjunction(condition(*on, names, "ON"), conditions);
     return lateral_join(std::move(left), std::move(right), type, std::move(conditions), item.position);

@@ -98,7 +98,8 @@ class binder {
   plan_ptr from_series(const ast::from_item& item);  // series.cpp
   plan_ptr join(const ast::from_item& item, scope& names);
   plan_ptr lateral(plan_ptr left, const ast::from_item& item, join_type type, const ast::expression* on, scope& names);
-  plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions);
+  plan_ptr joined(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> conditions,
+                  std::vector<key_filter_link> filters = {});
   std::vector<expr_ptr> using_conditions(const ast::from_item& item, scope& left, scope& right);
 
   // bind_select.cpp
@@ -170,7 +171,10 @@ class window_permission {
 /// Removes the conditions with outer columns from a plan and returns them, so that a join can evaluate them. Outputs
 /// that the conditions need are added to the plan. GROUP BY, DISTINCT and LIMIT above correlated equalities are
 /// computed per value of the equalities' inner sides. Throws an error at `position` if another operator is in the way.
-[[nodiscard]] std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position);
+/// If expressions of the plan, or with `may_fail` those above it, may fail, its rows are filtered by the keys of the
+/// outer rows, and the join that evaluates the conditions gets the links in `filters`.
+[[nodiscard]] std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position,
+                                                                  bool may_fail, std::vector<key_filter_link>& filters);
 /// Returns whether the condition equates an expression over the subquery's own columns with one over outer columns, or
 /// has outer columns only. The inner sides of such equalities are keys by which a subquery can be computed once for all
 /// outer rows.
@@ -185,8 +189,8 @@ class window_permission {
 /// Returns whether an expression of the plan has a correlated subquery. After binding, this is a condition with columns
 /// of a query further out.
 [[nodiscard]] bool has_correlated_query(const plan_node& plan);
-/// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), or null if the
-/// plan has another shape.
-[[nodiscard]] std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right);
+/// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), below a
+/// projection if anything but columns is selected, or null if the plan has another shape.
+[[nodiscard]] plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched);
 
 }  // namespace espalier::engine

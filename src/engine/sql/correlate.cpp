@@ -5,6 +5,7 @@
 
 #include "engine/sql/binder.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/failing.hpp"
 
 namespace espalier::engine {
 bool uses_any(const expr_ptr& e, const std::set<column_id>& columns) {
@@ -100,8 +101,8 @@ namespace {
 
 class hoisting {
  public:
-  hoisting(binder& binds, std::set<column_id> outer, int position)
-      : binds_(binds), outer_(std::move(outer)), position_(position) {}
+  hoisting(binder& binds, std::set<column_id> outer, int position, bool filters_keys)
+      : binds_(binds), outer_(std::move(outer)), position_(position), filters_keys_(filters_keys) {}
 
   void from(plan_ptr& node) {
     if (free_columns(*node).empty()) return;
@@ -131,16 +132,36 @@ class hoisting {
   }
 
   std::vector<expr_ptr> take() { return std::move(hoisted_); }
+  std::vector<key_filter_link> take_filters() { return std::move(filters_); }
 
  private:
   void from_filter(plan_ptr& node) {
     auto& filter = static_cast<filter_node&>(*node);
-    std::vector<expr_ptr> kept;
+    std::vector<expr_ptr> kept, moved;
     for (const auto& condition : filter.conditions) {
-      (uses_any(condition, outer_) ? hoisted_ : kept).push_back(condition);
+      (uses_any(condition, outer_) ? moved : kept).push_back(condition);
     }
+    hoisted_.insert(hoisted_.end(), moved.begin(), moved.end());
     from(filter.inputs[0]);
     node = with_filter(filter.inputs[0], std::move(kept));
+    if (filters_keys_) filter_keys(node, moved);
+  }
+
+  void filter_keys(plan_ptr& node, const std::vector<expr_ptr>& conditions) {
+    auto out = std::make_shared<key_filter_node>();
+    key_filter_link link;
+    for (const auto& condition : conditions) {
+      const auto keys = correlation_of(condition, outer_);
+      if (!keys) continue;
+      out->keys.push_back(keys->inner);
+      link.keys.push_back(keys->outer);
+    }
+    if (link.keys.empty()) return;
+    out->number = link.filter = binds_.new_column();
+    out->outputs = node->outputs;
+    out->inputs = {std::move(node)};
+    node = std::move(out);
+    filters_.push_back(std::move(link));
   }
 
   void from_project(project_node& project) {
@@ -268,8 +289,22 @@ class hoisting {
   binder& binds_;
   std::set<column_id> outer_;
   int position_;
+  bool filters_keys_;
   std::vector<expr_ptr> hoisted_;
+  std::vector<key_filter_link> filters_;
 };
+
+// Returns whether an operator above the correlated conditions of a subquery evaluates an expression that may fail.
+bool has_failing_expression(plan_node& plan, const std::set<column_id>& outer) {
+  bool fails = false, is_correlated = plan.kind == node_kind::join;
+  for_each_expression(plan, [&](const expr_ptr& e) {
+    fails |= !cannot_fail(e);
+    is_correlated |= plan.kind == node_kind::filter && uses_any(e, outer);
+  });
+  if (is_correlated) return false;
+  const auto below = [&](const plan_ptr& input) { return has_failing_expression(*input, outer); };
+  return (fails && plan.kind != node_kind::limit) || std::ranges::any_of(plan.inputs, below);
+}
 
 bool is_one(const expr_ptr& e) {
   return e && is_literal(e) && e->value->is_valid && static_cast<const arrow::Int64Scalar&>(*e->value).value == 1;
@@ -348,6 +383,7 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
       inner.push_back(condition);
       continue;
     }
+    out.conditions.push_back(condition);
     if (!is_comparison(condition->kind) || condition->kind == op::not_equal) return false;
     const bool outer_first = uses_any(condition->args[0], outer);
     const auto& mine = condition->args[outer_first ? 1 : 0];
@@ -371,16 +407,45 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
   return out.left_at != nullptr;
 }
 
+// Returns the left columns of the join and the selected expressions, which are evaluated for the rows that were found.
+// Where none was found they are NULL, whatever their value would be for NULLs.
+plan_ptr with_selected(binder& binds, std::shared_ptr<as_of_node> join, const plan_node& left, const plan_node& right,
+                       const std::vector<expr_ptr>& selected) {
+  constexpr column_type mark_type{type_id::int16}, truth{type_id::boolean};
+  auto out = std::make_shared<project_node>();
+  for (const auto& column : left.outputs) out->expressions.push_back(make_column(column.id, column.type));
+  for (const auto& e : selected) {
+    if (!join->keep_unmatched || is_null_without_row(e)) {
+      out->expressions.push_back(e);
+      continue;
+    }
+    if (!join->mark) {
+      join->mark = binds.new_column();
+      join->outputs.push_back({*join->mark, "", mark_type});
+    }
+    const auto is_found = make_call(op::is_not_null, truth, {make_column(*join->mark, mark_type)}, e->position);
+    out->expressions.push_back(make_call(op::case_when, e->type, {is_found, e, make_null(e->type)}, e->position));
+  }
+  out->outputs = left.outputs;
+  out->outputs.insert(out->outputs.end(), right.outputs.begin(), right.outputs.end());
+  out->inputs = {std::move(join)};
+  return out;
+}
+
 }  // namespace
 
-std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position) {
-  hoisting work(binds, free_columns(*plan), position);
+std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& plan, int position, bool may_fail,
+                                                    std::vector<key_filter_link>& filters) {
+  const auto outer = free_columns(*plan);
+  hoisting work(binds, outer, position, may_fail || has_failing_expression(*plan, outer));
   work.from(plan);
   if (!free_columns(*plan).empty()) refuse_correlation(position);
+  const auto found = work.take_filters();
+  filters.insert(filters.end(), found.begin(), found.end());
   return work.take();
 }
 
-std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr& right) {
+plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched) {
   const auto query = parts_of(right);
   if (!query || !free_columns(*query->filter->inputs[0]).empty()) return nullptr;
   const auto outer = output_ids(*left);
@@ -393,41 +458,31 @@ std::shared_ptr<as_of_node> recognise_as_of(const plan_ptr& left, const plan_ptr
   }
   if (!at) return nullptr;
   auto out = std::make_shared<as_of_node>();
+  out->keep_unmatched = keep_unmatched;
   out->right_at = at;
   std::vector<expr_ptr> inner;
   if (!read_conditions(*query, outer, at, *out, inner)) return nullptr;
 
   plan_ptr input = with_filter(query->filter->inputs[0], std::move(inner));
-  // A column that is selected twice has another id the second time.
   const auto selected = selected_values(*right, *query->project);
   if (!selected) return nullptr;
+  out->outputs = left->outputs;
+  // A column that is selected twice has another id the second time.
   bool plain = true;
   for (std::size_t i = 0; i < selected->size(); ++i) {
     const auto& e = *(*selected)[i];
     plain &= e.kind == op::column && e.column == right->outputs[i].id;
   }
-  if (!plain) {
-    auto project = std::make_shared<project_node>();
-    project->outputs = right->outputs;
-    project->expressions = *selected;
-    const auto shown = output_ids(*project);
-    for (const auto& column : input->outputs) {
-      if (shown.contains(column.id)) continue;
-      project->outputs.push_back(column);
-      project->expressions.push_back(make_column(column.id, column.type));
-    }
-    project->inputs = {input};
-    input = project;
-  }
-  out->outputs = left->outputs;
-  out->outputs.insert(out->outputs.end(), right->outputs.begin(), right->outputs.end());
-  out->inputs = {left, input};
-  return out;
+  const auto& right_outputs = plain ? right->outputs : input->outputs;
+  out->outputs.insert(out->outputs.end(), right_outputs.begin(), right_outputs.end());
+  out->inputs = {left, std::move(input)};
+  return plain ? out : with_selected(binds, std::move(out), *left, *right, *selected);
 }
 
 plan_ptr binder::exists_join(plan_ptr input, const expr_ptr& e, bool negated) {
   plan_ptr inner = any_rows(e->query);
-  auto conditions = pull_up_correlated_predicates(*this, inner, e->position);
+  std::vector<key_filter_link> filters;
+  auto conditions = pull_up_correlated_predicates(*this, inner, e->position, false, filters);
   const auto have = output_ids(*input);
   const auto of_inner = output_ids(*inner);
   std::set<column_id> both = have;
@@ -435,17 +490,26 @@ plan_ptr binder::exists_join(plan_ptr input, const expr_ptr& e, bool negated) {
   for (const auto& condition : conditions) {
     if (!contains_all(both, condition)) refuse_two_levels_up(e->position);
   }
-  return joined(std::move(input), std::move(inner), negated ? join_type::anti : join_type::semi, std::move(conditions));
+  return joined(std::move(input), std::move(inner), negated ? join_type::anti : join_type::semi, std::move(conditions),
+                std::move(filters));
 }
 
 plan_ptr binder::in_join(plan_ptr input, const expr_ptr& e) {
   const auto left = lifted(input, e->args[0]);
   plan_ptr inner = e->query;
-  const auto output = inner->outputs[0];
+  auto value = make_column(inner->outputs[0].id, inner->outputs[0].type);
   std::vector<expr_ptr> conditions;
-  if (!free_columns(*inner).empty()) conditions = pull_up_correlated_predicates(*this, inner, e->position);
-  conditions.push_back(comparison(op::equal, left, make_column(output.id, output.type), e->position));
-  return joined(std::move(input), std::move(inner), join_type::semi, std::move(conditions));
+  std::vector<key_filter_link> filters;
+  if (!free_columns(*inner).empty()) {
+    // The conditions guard the value, so it is evaluated behind them.
+    if (inner->kind == node_kind::project && !cannot_fail(static_cast<const project_node&>(*inner).expressions[0])) {
+      value = static_cast<const project_node&>(*inner).expressions[0];
+      inner = inner->inputs[0];
+    }
+    conditions = pull_up_correlated_predicates(*this, inner, e->position, false, filters);
+  }
+  conditions.push_back(comparison(op::equal, left, value, e->position));
+  return joined(std::move(input), std::move(inner), join_type::semi, std::move(conditions), std::move(filters));
 }
 
 plan_ptr binder::filtered(plan_ptr input, const expr_ptr& condition) {

@@ -14,6 +14,7 @@
 #include "engine/sql/binder.hpp"
 #include "engine/sql/coerce.hpp"
 #include "engine/sql/error.hpp"
+#include "engine/sql/failing.hpp"
 #include "engine/sql/window_join_rule.hpp"
 
 namespace espalier::engine {
@@ -26,7 +27,8 @@ struct correlated_rows {
   std::vector<sort_key> keys;
   expr_ptr limit, offset;
   bool limited = false;
-  std::vector<expr_ptr> hoisted;  ///< conditions with outer columns that were removed from `rows`
+  std::vector<expr_ptr> hoisted;         ///< conditions with outer columns that were removed from `rows`
+  std::vector<key_filter_link> filters;  ///< of `rows`, for the join with the outer rows
 };
 
 namespace {
@@ -116,6 +118,11 @@ expr_ptr when(const expr_ptr& condition, const expr_ptr& value) {
   return make_call(op::case_when, value->type, {condition, value, make_null(value->type)}, value->position);
 }
 
+// `value` for pairs; a row without a match, whose columns are NULL, does not evaluate what may fail for NULLs.
+expr_ptr of_pairs(const expr_ptr& marker, const expr_ptr& value) {
+  return cannot_fail(value) || is_null_without_row(value) ? value : when(marker, value);
+}
+
 aggregate_call first_of(const output_column& column, column_id output) {
   aggregate_call out;
   out.function = "first";
@@ -180,6 +187,21 @@ plan_ptr limited_per_group(binder& binds, plan_ptr rows, const correlated_rows& 
   out->outputs = input->outputs;
   out->inputs = {std::move(input)};
   return out;
+}
+
+// Returns whether the conditions are keys by which the subquery is computed once for all outer rows. The inner sides
+// are evaluated for all of its rows, so another condition must not guard them. `needs_keys` is true if the subquery
+// evaluates what may fail, and would not be restricted to rows that an outer row meets.
+bool are_keys(const std::vector<expr_ptr>& conditions, const std::set<column_id>& outer, bool needs_keys) {
+  const auto is_key = [&](const expr_ptr& e) {
+    return is_correlated_equality(e, outer) && (conditions.size() == 1 || cannot_fail(e));
+  };
+  return !(needs_keys && !conditions.empty()) && std::ranges::all_of(conditions, is_key);
+}
+
+// Returns an outer row whose pairs are all beyond LIMIT as if it had no match.
+void keep_each_group(plan_node& pairs, const expr_ptr& marker) {
+  if (pairs.kind == node_kind::group_limit) static_cast<group_limit_node&>(pairs).mark = marker->column;
 }
 
 std::shared_ptr<numbered_node> numbered(binder& binds, plan_ptr input) {
@@ -304,25 +326,35 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
 plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vector<aggregate_call> calls, int position) {
   const auto outer = output_ids(*input);
   auto conditions = std::move(query.hoisted);
-  if (!free_columns(*query.rows).empty()) conditions = pull_up_correlated_predicates(*this, query.rows, position);
-  auto reached = conditions;
+  std::vector<expr_ptr> evaluated;
   for (const auto& call : calls) {
-    if (call.argument) reached.push_back(call.argument);
-    reached.insert(reached.end(), call.more.begin(), call.more.end());
+    if (call.argument) evaluated.push_back(call.argument);
+    evaluated.insert(evaluated.end(), call.more.begin(), call.more.end());
   }
-  for (const auto& key : query.keys) reached.push_back(key.value);
+  for (const auto& key : query.keys) evaluated.push_back(key.value);
+  if (!free_columns(*query.rows).empty()) {
+    const bool may_fail = !std::ranges::all_of(evaluated, cannot_fail);
+    conditions = pull_up_correlated_predicates(*this, query.rows, position, may_fail, query.filters);
+  }
+  auto reached = conditions;
+  reached.insert(reached.end(), evaluated.begin(), evaluated.end());
   refuse_out_of_reach(reached, *input, *query.rows, position);
-  const auto by_key = [&](const expr_ptr& e) { return is_correlated_equality(e, outer); };
   const auto reads_outer = [&](const expr_ptr& e) { return uses_any(e, outer); };
-  if (std::all_of(conditions.begin(), conditions.end(), by_key) &&
-      std::none_of(reached.begin() + static_cast<std::ptrdiff_t>(conditions.size()), reached.end(), reads_outer)) {
+  if (are_keys(conditions, outer, query.filters.empty() && !std::ranges::all_of(evaluated, cannot_fail)) &&
+      std::ranges::none_of(evaluated, reads_outer)) {
     const auto keys = correlation_keys(*this, query.rows, outer, conditions);
     auto groups = aggregated(limited_per_group(*this, query.rows, query, keys), keys, std::move(calls));
-    return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions));
+    return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions),
+                  std::move(query.filters));
   }
   if (!query.limited) {
-    if (auto windows = recognise_window_join(input, query.rows, conditions, calls)) return windows;
-    if (auto counts = recognise_span_counts(*this, input, query.rows, conditions, calls)) return counts;
+    // A window join evaluates its arguments for the rows of windows only.
+    const bool has_filter = query.filters.size() == 1 && query.rows->kind == node_kind::key_filter;
+    const auto rows = has_filter ? query.rows->inputs[0] : query.rows;
+    if (has_filter || query.filters.empty()) {
+      if (auto windows = recognise_window_join(input, rows, conditions, calls)) return windows;
+      if (auto counts = recognise_span_counts(*this, input, rows, conditions, calls)) return counts;
+    }
   }
   const auto columns = input->outputs;
   const auto rows = numbered(*this, std::move(input));
@@ -331,13 +363,16 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   auto marker = make_column(new_column(), truth_type);
   marked.add(make_boolean(true), {marker->column, "", truth_type});
   const auto filters = conditions_with_queries(conditions);
-  auto pairs = joined(rows, marked.project, join_type::left, std::move(conditions));
+  auto pairs = joined(rows, marked.project, join_type::left, std::move(conditions), std::move(query.filters));
   if (!filters.empty()) {
     if (query.limited) refuse_two_levels_up(position);
     marker = mark_passing(*this, pairs, marker, filters);
   }
+  for (auto& key : query.keys) key.value = of_pairs(marker, key.value);
   pairs = limited_per_group(*this, std::move(pairs), query, {number});
+  keep_each_group(*pairs, marker);
   for (auto& call : calls) {
+    for (auto& e : call.more) e = of_pairs(marker, e);
     if (!call.argument) {
       call.argument = marker;
     } else if (call.argument->kind != op::column || outer.contains(call.argument->column) || !filters.empty()) {
@@ -362,15 +397,19 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
   if (e->kind == op::in_query) {
     const auto test = comparison(op::equal, e->args[0], query.values[0], e->position);
     const auto outer = output_ids(*input);
-    if (!free_columns(*query.rows).empty())
-      query.hoisted = pull_up_correlated_predicates(*this, query.rows, e->position);
+    if (!free_columns(*query.rows).empty()) {
+      const bool may_fail = !cannot_fail(test->args[1]);
+      query.hoisted = pull_up_correlated_predicates(*this, query.rows, e->position, may_fail, query.filters);
+    }
     refuse_out_of_reach(query.hoisted, *input, *query.rows, e->position);
-    const auto by_key = [&](const expr_ptr& condition) { return is_correlated_equality(condition, outer); };
-    if (!query.limited && std::ranges::all_of(query.hoisted, by_key) && test->kind == op::equal &&
-        contains_all(outer, test->args[0]) && !uses_any(test->args[1], outer)) {
+    if (!query.limited && test->kind == op::equal && contains_all(outer, test->args[0]) &&
+        !uses_any(test->args[1], outer) &&
+        are_keys(query.hoisted, outer, query.filters.empty() && !cannot_fail(test->args[1]))) {
       auto joins = membership_of(*this, query, outer, *test);
-      input = joined(std::move(input), std::move(joins.equal), join_type::left, std::move(joins.on_equal));
-      input = joined(std::move(input), std::move(joins.any), join_type::left, std::move(joins.on_any));
+      // Whichever join is executed first reads the rows that both share.
+      input =
+          joined(std::move(input), std::move(joins.equal), join_type::left, std::move(joins.on_equal), query.filters);
+      input = joined(std::move(input), std::move(joins.any), join_type::left, std::move(joins.on_any), query.filters);
       return joins.answer;
     }
     const auto unknown = make_call(op::is_null, truth_type, {test}, e->position);
@@ -398,7 +437,7 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
     return value;
   }
   if (query.limited) {
-    if (auto nearest = recognise_as_of(input, e->query)) {
+    if (auto nearest = recognise_as_of(*this, input, e->query, true)) {
       input = nearest;
       return make_column(e->query->outputs[0].id, e->type, e->position);
     }
@@ -465,23 +504,37 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
     auto out = joined_groups(std::move(left), std::move(query), group->aggregate->calls, position);
     return with_filter(above(with_filter(std::move(out), std::move(conditions)), values), std::move(on));
   }
-  auto conditions = pull_up_correlated_predicates(*this, query.rows, position);
+  bool may_fail = false;
+  for (const auto& key : query.keys) may_fail |= !cannot_fail(key.value);
+  auto conditions = pull_up_correlated_predicates(*this, query.rows, position, may_fail, query.filters);
   if (std::ranges::any_of(conditions, [](const expr_ptr& e) { return has_correlated_query(e); })) {
     refuse_two_levels_up(position);
   }
   auto above_rows = query.values;
   for (const auto& key : query.keys) above_rows.push_back(key.value);
-  const auto by_key = [&](const expr_ptr& e) { return is_correlated_equality(e, outer); };
   const bool inner_only =
       std::none_of(above_rows.begin(), above_rows.end(), [&](const expr_ptr& e) { return uses_any(e, outer); });
   refuse_out_of_reach(conditions, *left, *query.rows, position);
   refuse_out_of_reach(above_rows, *left, *query.rows, position);
-  if (inner_only && (!query.limited || std::all_of(conditions.begin(), conditions.end(), by_key))) {
+  if (inner_only && (!query.limited || are_keys(conditions, outer, query.filters.empty() && may_fail))) {
     std::vector<expr_ptr> keys;
     if (query.limited) keys = correlation_keys(*this, query.rows, outer, conditions);
-    const auto rows = above(limited_per_group(*this, query.rows, query, std::move(keys)), query.values);
-    conditions.insert(conditions.end(), on.begin(), on.end());
-    return joined(std::move(left), rows, type, std::move(conditions));
+    auto rows = limited_per_group(*this, query.rows, query, std::move(keys));
+    // The conditions guard the SELECT list, so it is evaluated above the join. ON is behind both.
+    std::map<column_id, expr_ptr> meaning;
+    for (std::size_t i = 0; i < outputs.size(); ++i) meaning[outputs[i].id] = query.values[i];
+    for (const auto& condition : on) conditions.push_back(with_ids(condition, meaning));
+    if (type == join_type::left && !std::ranges::all_of(query.values, is_null_without_row)) {
+      wider marked(std::move(rows));
+      const auto marker = make_column(new_column(), truth_type);
+      marked.add(make_boolean(true), {marker->column, "", truth_type});
+      rows = marked.project;
+      for (auto& value : query.values) {
+        if (!is_null_without_row(value)) value = when(marker, value);
+      }
+    }
+    auto pairs = joined(std::move(left), std::move(rows), type, std::move(conditions), std::move(query.filters));
+    return above(pairs, query.values);
   }
   if (type == join_type::left && !on.empty()) {
     throw_sql_error(position, "LEFT JOIN LATERAL with LIMIT, or with outer columns in its SELECT list, takes ON true.");
@@ -491,12 +544,17 @@ plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std
   wider marked(query.rows);
   const auto marker = make_column(new_column(), truth_type);
   marked.add(make_boolean(true), {marker->column, "", truth_type});
-  auto pairs = joined(rows, marked.project, type, std::move(conditions));
+  auto pairs = joined(rows, marked.project, type, std::move(conditions), std::move(query.filters));
+  if (type == join_type::left) {
+    for (auto& key : query.keys) key.value = of_pairs(marker, key.value);
+  }
   pairs = limited_per_group(*this, std::move(pairs), query, {number});
-  for (auto& value : query.values) {
-    if (type == join_type::left && value->kind != op::column) value = when(marker, value);
-    if (type == join_type::left && value->kind == op::column && outer.contains(value->column)) {
-      value = when(marker, value);
+  if (type == join_type::left) {
+    keep_each_group(*pairs, marker);
+    const bool keeps_matches = !query.limited || (!query.offset && (!query.limit || is_at_least_one(query.limit)));
+    for (auto& value : query.values) {
+      const bool is_null_without_match = value->kind == op::column && !outer.contains(value->column);
+      if (!keeps_matches || !is_null_without_match) value = when(marker, value);
     }
   }
   return with_filter(above(std::move(pairs), query.values), std::move(on));

@@ -2,9 +2,9 @@
 
 #include <pg_query.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "engine/json_tree.hpp"
 #include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/sql/node_reader.hpp"
@@ -54,7 +54,7 @@ void check_text(std::string_view text) {
   check_statement_length(text);
 }
 
-nlohmann::json parse_tree(std::string_view text) {
+json_tree parse_tree(std::string_view text) {
   check_text(text);
   const parser_result result{std::string(text)};
   if (const auto* problem = result.get().error) {
@@ -67,8 +67,8 @@ nlohmann::json parse_tree(std::string_view text) {
     throw_sql_error(is_frame ? codes::windowing_error : codes::syntax_error, place,
                     as_sentence(problem->message) + syntax_hint(text, place));
   }
-  auto tree = nlohmann::json::parse(result.get().parse_tree, nullptr, false);
-  if (tree.is_discarded()) throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
+  json_tree tree(nlohmann::json::parse(result.get().parse_tree, nullptr, false));
+  if (tree->is_discarded()) throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
   return tree;
 }
 
@@ -93,7 +93,7 @@ std::size_t skip_blank(std::string_view text, std::size_t at) {
 std::vector<ast::statement> parse(std::string_view text) {
   const auto tree = parse_tree(text);
   std::vector<ast::statement> out;
-  node_reader root("script", tree, 0);
+  node_reader root("script", *tree, 0);
   root.drop({"version"});
   for (const auto* element : root.list("stmts")) {
     node_reader one("RawStmt", *element, 0);

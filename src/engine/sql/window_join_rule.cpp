@@ -79,11 +79,13 @@ void set_outputs(window_join_node& join) {
 struct span_conditions {
   std::vector<correlated_comparison> equal;
   std::optional<correlated_comparison> start, finish;  ///< start <= point, finish >= point
+  std::vector<expr_ptr> written;
 };
 
 std::optional<span_conditions> span_conditions_of(const std::vector<expr_ptr>& conditions,
                                                   const std::set<column_id>& outer, const std::set<column_id>& inner) {
   span_conditions out;
+  out.written = conditions;
   for (const auto& condition : conditions) {
     const auto part = comparison_of(condition, outer, inner);
     if (!part) return std::nullopt;
@@ -123,6 +125,7 @@ plan_ptr counted_before(binder& binds, plan_ptr left, const std::shared_ptr<shar
   out->at = renamed(end.value);
   out->hi = end.outer;
   out->hi_inclusive = inclusive;
+  for (const auto& condition : conditions.written) out->conditions.push_back(renamed(condition));
   for (auto& call : calls) {
     if (call.argument) call.argument = renamed(call.argument);
   }
@@ -147,6 +150,7 @@ std::shared_ptr<window_join_node> recognise_window_join(const plan_ptr& left, co
   }
   if (!out->at) return nullptr;
   out->calls = calls;
+  out->conditions = conditions;
   out->inputs = {left, right};
   set_outputs(*out);
   return out;

@@ -130,8 +130,8 @@ query_result session::run_copy(const ast::copy& copy, const progress& tell) {
     rows = arrow::Table::Make(arrow::schema(std::move(fields)), std::move(data), rows->num_rows());
   }
   rows = while_running([&] { return fitted_texts(*entry, rows); });
-  append(*entry, rows, out.timings);
   out.tag = fmt::format("COPY {}", rows->num_rows());
+  append(*entry, rows, out.timings);
   return out;
 }
 

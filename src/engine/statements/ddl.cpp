@@ -120,8 +120,9 @@ query_result session::run_create_table(const ast::create_table& create) {
   const auto specs = constraint_indexes(create, columns, tables_, entry->constraints);
   entry->version = table_version::empty(std::move(columns));
   for (const auto& spec : specs) entry->indexes.push_back(table_index::build(entry->version, spec, device_));
+  auto ready = catalog::prepared(entry);
   keep(entry.get(), {}, index_files::gone, out.timings);
-  tables_.put(std::move(entry));
+  tables_.put(std::move(ready));
   return out;
 }
 
@@ -152,9 +153,10 @@ query_result session::run_create_table_as(const ast::create_table_as& create, co
   } catch (const error& problem) {
     throw_sql_error(create.table.position, problem.what());
   }
-  keep(entry.get(), {}, index_files::gone, out.timings);
-  tables_.put(std::move(entry));
+  auto ready = catalog::prepared(entry);
   out.tag = fmt::format("SELECT {}", rows->num_rows());
+  keep(entry.get(), {}, index_files::gone, out.timings);
+  tables_.put(std::move(ready));
   return out;
 }
 
@@ -188,8 +190,9 @@ query_result session::run_create_index(const ast::create_index& create, const pr
     };
     changed->indexes.push_back(table_index::build(entry->version, spec, device_, told));
   }
+  auto ready = catalog::prepared(changed);
   keep(changed.get(), {}, index_files::current, out.timings);
-  tables_.put(std::move(changed));
+  tables_.put(std::move(ready));
   return out;
 }
 
@@ -218,9 +221,10 @@ query_result session::run_drop(const ast::drop& drop) {
     refuse_key_index(*changed, name);
     std::erase_if(changed->indexes, [&](const auto& index) { return index->spec().name == name; });
   }
+  auto ready = catalog::prepared(changed);
   keep(changed.get(), {}, index_files::current, out.timings);
   for (const auto& name : names) index_file_versions_.erase(name);
-  tables_.put(std::move(changed));
+  tables_.put(std::move(ready));
   return out;
 }
 

@@ -102,8 +102,9 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
   if (deleted > deleted_rows_kept && deleted > changed->version->live_rows()) {
     changed->version = changed->version->compacted();
     for (auto& index : changed->indexes) index = table_index::build(changed->version, index->spec(), device_);
+    auto ready = catalog::prepared(changed);
     keep(changed.get(), {}, index_files::gone, timings);
-    tables_.put(std::move(changed));
+    tables_.put(std::move(ready));
     return;
   }
   std::vector<index_change> prepared;
@@ -113,6 +114,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
     prepared.push_back(index->prepare(changed->version, erased, inserted));
     if (transaction_) undo.push_back(&transaction_->undo_of(index));
   }
+  auto ready = catalog::prepared(changed);
   keep(changed.get(), {}, index_files::behind, timings);
   const cancellation_scope to_the_end(nullptr);  // nothing can fail from here on
   for (std::size_t i = 0; i < prepared.size(); ++i) {
@@ -122,7 +124,7 @@ void session::change(const table_entry& entry, std::shared_ptr<const table_versi
       entry.indexes[i]->commit(std::move(prepared[i]), *undo[i]);
     }
   }
-  tables_.put(std::move(changed));
+  tables_.put(std::move(ready));
 }
 
 void session::append(const table_entry& entry, const std::shared_ptr<arrow::Table>& rows, query_timings& timings) {
@@ -152,8 +154,8 @@ query_result session::run_insert(const ast::insert& insert, const progress& tell
     const stopwatch watch(out.timings.run);
     rows = while_running([&] { return executor().table(*plan); });
   }
-  append(*entry, rows, out.timings);
   out.tag = fmt::format("INSERT 0 {}", rows->num_rows());
+  append(*entry, rows, out.timings);
   return out;
 }
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
+#include "engine/json_tree.hpp"
 #include "engine/statements/open_transaction.hpp"
 #include "engine/statements/session.hpp"
 #include "engine/store/load.hpp"
@@ -16,15 +16,19 @@ namespace {
 using nlohmann::json;
 
 std::string spec_text(const index_spec& spec) {
-  return json{
-      {"columns", spec.columns}, {"unique", spec.unique}, {"using", to_string(spec.kind)}, {"include", spec.included}}
-      .dump();
+  json_tree out(json::object());
+  (*out)["columns"] = spec.columns;
+  (*out)["unique"] = spec.unique;
+  (*out)["using"] = to_string(spec.kind);
+  (*out)["include"] = spec.included;
+  return out->dump();
 }
 
 index_spec spec_from(const std::string& name, const std::string& text, const table_version& table) {
   index_spec out;
   out.name = name;
-  const auto fields = json::parse(text, nullptr, false);
+  const json_tree owned(json::parse(text, nullptr, false));
+  const auto& fields = *owned;
   bool valid = fields.is_object();
   try {
     if (valid) {
@@ -56,20 +60,26 @@ constexpr std::string_view rule_names[] = {"none", "varchar", "char", "numeric"}
 
 // Returns the table properties that the store keeps besides rows and indexes; empty in databases of earlier versions.
 std::string about_text(const table_entry& entry) {
-  json constraints = json::array();
+  json_tree out(json::object());
+  auto& constraints = (*out)["constraints"] = json::array();
   for (const auto& constraint : entry.constraints) {
-    constraints.push_back({{"index", constraint.index}, {"primary", constraint.primary}});
+    auto& described = constraints.emplace_back(json::object());
+    described["index"] = constraint.index;
+    described["primary"] = constraint.primary;
   }
-  json declarations = json::array();
+  auto& declarations = (*out)["declarations"] = json::array();
   for (const auto& [rule, length] : entry.declarations) {
-    declarations.push_back({{"rule", rule_names[static_cast<std::size_t>(rule)]}, {"length", length}});
+    auto& described = declarations.emplace_back(json::object());
+    described["rule"] = rule_names[static_cast<std::size_t>(rule)];
+    described["length"] = length;
   }
-  return json{{"constraints", constraints}, {"declarations", declarations}}.dump();
+  return out->dump();
 }
 
 std::vector<column_declaration> declarations_from(const std::string& about) {
   std::vector<column_declaration> out;
-  const auto fields = json::parse(about, nullptr, false);
+  const json_tree owned(json::parse(about, nullptr, false));
+  const auto& fields = *owned;
   if (!fields.is_object() || !fields.contains("declarations")) return out;
   try {
     for (const auto& declaration : fields["declarations"]) {
@@ -85,7 +95,8 @@ std::vector<column_declaration> declarations_from(const std::string& about) {
 
 std::vector<key_constraint> constraints_from(const std::string& about) {
   std::vector<key_constraint> out;
-  const auto fields = json::parse(about, nullptr, false);
+  const json_tree owned(json::parse(about, nullptr, false));
+  const auto& fields = *owned;
   if (!fields.is_object() || !fields.contains("constraints")) return out;
   try {
     for (const auto& constraint : fields["constraints"]) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/json_tree.hpp"
 #include "engine/store/checksum.hpp"
 #include "engine/store/sections.hpp"
 
@@ -34,11 +34,19 @@ std::uint64_t from_hexadecimal(const std::string& text) {
 }
 
 json to_json(const file_record& file) {
-  return {{"file", file.name}, {"bytes", file.bytes}, {"checksum", hexadecimal(file.checksum)}, {"rows", file.rows}};
+  json out = json::object();
+  out["file"] = file.name;
+  out["bytes"] = file.bytes;
+  out["checksum"] = hexadecimal(file.checksum);
+  out["rows"] = file.rows;
+  return out;
 }
 
 json to_json(const column& c) {
-  json described = {{"name", c.name}, {"type", sql_name({c.type.id})}, {"nullable", c.nullable}};
+  json described = json::object();
+  described["name"] = c.name;
+  described["type"] = sql_name({c.type.id});
+  described["nullable"] = c.nullable;
   if (c.type.id == type_id::decimal) {
     described["type"] = "numeric";
     described["precision"] = c.type.precision;
@@ -48,15 +56,23 @@ json to_json(const column& c) {
 }
 
 json to_json(const table_record& table) {
-  json described = {{"name", table.name},        {"about", table.about},     {"columns", json::array()},
-                    {"segments", json::array()}, {"indexes", json::array()}, {"live", nullptr}};
+  json described = json::object();
+  described["name"] = table.name;
+  described["about"] = table.about;
+  described["live"] = nullptr;
+  for (const char* const list : {"columns", "segments", "indexes"}) described[list] = json::array();
   for (const auto& c : table.columns) described["columns"].push_back(to_json(c));
   for (const auto& file : table.segments) described["segments"].push_back(to_json(file));
   if (table.live) described["live"] = to_json(*table.live);
   for (const auto& index : table.indexes) {
-    auto& as_json = described["indexes"].emplace_back();
-    as_json = {{"name", index.name}, {"spec", index.spec}, {"file", index.file ? to_json(*index.file) : json(nullptr)}};
-    if (index.covers) as_json["covers"] = {{"rows", index.covers->rows}, {"live", index.covers->live}};
+    auto& as_json = described["indexes"].emplace_back(json::object());
+    as_json["name"] = index.name;
+    as_json["spec"] = index.spec;
+    as_json["file"] = index.file ? to_json(*index.file) : json(nullptr);
+    if (!index.covers) continue;
+    auto& covers = as_json["covers"] = json::object();
+    covers["rows"] = index.covers->rows;
+    covers["live"] = index.covers->live;
   }
   return described;
 }
@@ -129,11 +145,12 @@ int version_of(const catalog_record& catalog) {
 }
 
 std::string header_text(const catalog_record& catalog, std::string_view body) {
-  return json{{"magic", catalog_magic},
-              {"version", version_of(catalog)},
-              {"bytes", body.size()},
-              {"checksum", hexadecimal(checksum_of(bytes_of(body)))}}
-      .dump();
+  json_tree out(json::object());
+  (*out)["magic"] = catalog_magic;
+  (*out)["version"] = version_of(catalog);
+  (*out)["bytes"] = body.size();
+  (*out)["checksum"] = hexadecimal(checksum_of(bytes_of(body)));
+  return out->dump();
 }
 
 void require_distinct(const catalog_record& catalog) {
@@ -158,10 +175,12 @@ std::vector<file_record> files_of(const catalog_record& catalog) {
 }
 
 std::string catalog_text(const catalog_record& catalog) {
-  json contents = {{"generation", catalog.generation},
-                   {"next_file", catalog.next_file},
-                   {"obsolete", catalog.obsolete},
-                   {"tables", json::array()}};
+  json_tree owned(json::object());
+  auto& contents = *owned;
+  contents["generation"] = catalog.generation;
+  contents["next_file"] = catalog.next_file;
+  contents["obsolete"] = catalog.obsolete;
+  contents["tables"] = json::array();
   for (const auto& table : catalog.tables) contents["tables"].push_back(to_json(table));
   const std::string body = contents.dump() + "\n";
   return header_text(catalog, body) + "\n" + body;
@@ -169,7 +188,8 @@ std::string catalog_text(const catalog_record& catalog) {
 
 catalog_record parse_catalog_contents(std::string_view text, const std::filesystem::path& path) {
   try {
-    const json contents = json::parse(text);
+    const json_tree owned(json::parse(text));
+    const auto& contents = *owned;
     catalog_record catalog;
     catalog.generation = count_from(contents.at("generation"));
     catalog.next_file = count_from(contents.at("next_file"));
@@ -188,7 +208,8 @@ catalog_record parse_catalog(std::string_view text, const std::filesystem::path&
   const auto line_end = text.find('\n');
   if (line_end == std::string_view::npos) throw damaged_file(path, "it is cut short");
   const std::string_view body = text.substr(line_end + 1);
-  const json header = json::parse(text.substr(0, line_end), nullptr, false);
+  const json_tree owned(json::parse(text.substr(0, line_end), nullptr, false));
+  const auto& header = *owned;
   if (!header.is_object() || header.value("magic", json()) != catalog_magic) {
     throw damaged_file(path, "it is no catalog of Espalier");
   }
@@ -224,10 +245,11 @@ std::string catalog_header(const std::filesystem::path& folder) {
 
 std::string write_catalog(file_layer& layer, const std::filesystem::path& folder, const catalog_record& catalog) {
   const std::string text = catalog_text(catalog);
+  std::string header = text.substr(0, text.find('\n'));
   output_file file(layer, folder / catalog_file_name);
   file.write(bytes_of(text));
-  file.finish();
-  return text.substr(0, text.find('\n'));
+  file.finish();  // nothing is allocated from here on: the state is committed
+  return header;
 }
 
 }  // namespace espalier::engine

@@ -50,7 +50,7 @@ void remove_what_can_be(file_layer& layer, const std::filesystem::path& folder, 
     try {
       layer.remove(folder / name);
       return true;
-    } catch (const error&) {
+    } catch (const std::exception&) {  // also if there is no memory for the path
       return false;
     }
   });
@@ -352,6 +352,11 @@ void store::commit(const std::vector<saved_table>& tables) {
   garbage after = state_->unwanted;
   state_->add_files_missing_in(next, after);
   next.obsolete.assign(after.files.begin(), after.files.end());
+  // What is needed after the commit is allocated before.
+  decltype(state_->held) held;
+  for (const auto& table : tables) held.push_back(table.rows);
+  std::vector<std::filesystem::path> markers;
+  for (const auto& name : after.markers) markers.push_back(state_->folder / name);
   file_use_scope::require_whole();
   if (writer.wrote_any()) state_->layer.sync_folder(state_->folder);
   state_->require_own_catalog();
@@ -359,15 +364,15 @@ void store::commit(const std::vector<saved_table>& tables) {
   state_->known = writer.keep();
   state_->catalog = std::move(next);
   state_->unwanted = std::move(after);
-  state_->held.clear();
-  for (const auto& table : tables) state_->held.push_back(table.rows);
+  state_->held = std::move(held);
   std::erase_if(state_->damaged, [&](const std::string& name) {  // the table was dropped
     return std::ranges::none_of(tables, [&](const saved_table& t) { return t.name == name && !t.rows; });
   });
   try {
     // Markers are removed before the sync: a marker that survives an acknowledged commit could cause the removal of its
     // files.
-    state_->remove_markers();
+    for (const auto& marker : markers) state_->layer.remove(marker);
+    state_->unwanted.markers.clear();
     state_->layer.sync_folder(state_->folder);
   } catch (const error& e) {
     state_->poisoned = true;

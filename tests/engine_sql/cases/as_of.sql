@@ -33,6 +33,12 @@ DROP TABLE words_a;
 DROP TABLE words_b;
 SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.s >= u.k ORDER BY t.s LIMIT 1) x ON true;
 SELECT u.id, x.s FROM u LEFT JOIN LATERAL (SELECT s FROM t WHERE t.a = u.w AND t.s < u.k ORDER BY t.s DESC LIMIT 1) x ON true;
+-- What is selected where there is no nearest row, and where there is one with NULL.
+SELECT u.id, x.c, x.v, x.n FROM u LEFT JOIN LATERAL (SELECT 7 AS c, coalesce(lo, 7) AS v, lo IS NULL AS n FROM iv WHERE iv.lo < u.w - 25 AND iv.id > 20 ORDER BY iv.lo DESC LIMIT 1) x ON true;
+SELECT t.id, q.px, q.s, q.c FROM trades t LEFT JOIN LATERAL (SELECT coalesce(px, -1) AS px, seq % 7 AS s, 'x' AS c FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts AND q.ts >= t.ts - INTERVAL '9 seconds' ORDER BY q.ts DESC LIMIT 1) q ON true;
+SELECT t.id, (SELECT 7 FROM quotes q WHERE q.sym = t.sym AND q.ts > t.ts ORDER BY q.ts LIMIT 1) AS c FROM trades t;
+-- duckdb: SELECT t.id, q.v FROM trades t LEFT JOIN LATERAL (SELECT 100 // seq AS v FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts AND q.seq <> 0 ORDER BY q.ts DESC LIMIT 1) q ON true
+SELECT t.id, q.v FROM trades t LEFT JOIN LATERAL (SELECT 100 / seq AS v FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts AND q.seq <> 0 ORDER BY q.ts DESC LIMIT 1) q ON true;
 -- A column that is selected twice.
 SELECT u.id, x.lo, x.same FROM u LEFT JOIN LATERAL (SELECT lo, lo AS same FROM iv WHERE iv.lo < u.w ORDER BY iv.lo DESC LIMIT 1) x ON true;
 SELECT t.id, q.seq, q.at, q.ts, q.again FROM trades t LEFT JOIN LATERAL (SELECT ts AS at, seq, ts, seq AS again FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts ORDER BY q.ts DESC LIMIT 1) q ON true;

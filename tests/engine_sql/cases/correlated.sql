@@ -88,6 +88,14 @@ SELECT id, (SELECT max(w + (SELECT count(*) FROM iv WHERE iv.lo = t.a)) FROM u W
 SELECT t.id, q.id FROM t, LATERAL (SELECT u.id FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a AND iv.hi > u.w)) q;
 -- refused: Unsupported correlated subquery
 SELECT id FROM t WHERE EXISTS (SELECT k FROM u WHERE u.t_id = t.id AND EXISTS (SELECT 1 FROM iv WHERE iv.lo = t.a AND iv.hi > u.w) GROUP BY k HAVING count(*) > 1);
+-- OFFSET and LIMIT that leave no row for some outer rows.
+SELECT t.id, q.uid, q.k FROM t LEFT JOIN LATERAL (SELECT u.id AS uid, u.k, 7 AS seven FROM u WHERE u.t_id = t.id AND u.w < t.a ORDER BY u.w, u.id LIMIT 2 OFFSET 1) q ON true;
+SELECT t.id, q.uid, q.seven FROM t LEFT JOIN LATERAL (SELECT u.id AS uid, 7 AS seven FROM u WHERE u.t_id = t.id AND u.w < t.a ORDER BY u.w, u.id LIMIT 0) q ON true;
+SELECT t.id, q.uid FROM t LEFT JOIN LATERAL (SELECT u.id AS uid FROM u WHERE u.w > t.a ORDER BY u.w, u.id OFFSET 500) q ON true WHERE t.id < 200;
+SELECT t.id, q.uid FROM t JOIN LATERAL (SELECT u.id AS uid FROM u WHERE u.t_id = t.id AND u.w < t.a ORDER BY u.w, u.id LIMIT 2 OFFSET 1) q ON true;
+SELECT id, (SELECT u.id FROM u WHERE u.w > t.a AND u.t_id < t.id ORDER BY u.w, u.id LIMIT 1 OFFSET 3) AS fourth FROM t;
+SELECT id, (SELECT u.id FROM u WHERE u.w > t.a ORDER BY u.w, u.id LIMIT 0) AS none FROM t WHERE id < 50;
+SELECT id, EXISTS (SELECT 1 FROM u WHERE u.w > t.a AND u.t_id < t.id OFFSET 30) AS e FROM t WHERE id < 200;
 -- LATERAL: aggregates, limits, outer columns in the SELECT list.
 SELECT t.id, q.n, q.m FROM t, LATERAL (SELECT count(*) AS n, max(w) AS m FROM u WHERE u.t_id = t.id) q;
 SELECT t.id, q.n FROM t LEFT JOIN LATERAL (SELECT count(*) AS n FROM u WHERE u.t_id = t.id AND u.w > t.a) q ON true;

@@ -34,7 +34,12 @@ SELECT x, count(*) FROM big GROUP BY x HAVING x = 0 OR 10 / x > 1;
 -- refused: division by zero
 SELECT id FROM big WHERE 10 / x > 1 OR x = 0;
 -- refused: division by zero
+SELECT count(*) FROM few JOIN big ON few.id = big.id WHERE 10 / big.x > 1;
+-- Conditions that cannot fail are checked first, so that an index on their columns makes no difference.
+-- duckdb: SELECT count(*) FROM few JOIN big ON few.id = big.id WHERE big.x <> 0 AND 10 // big.x > 1
 SELECT count(*) FROM few JOIN big ON few.id = big.id WHERE 10 / big.x > 1 AND big.x <> 0;
+-- duckdb: SELECT id FROM big WHERE id IN (7, 8) AND 10 // nullif(x, 0) > 1
+SELECT id FROM big WHERE 10 / (x + 0) > 1 AND id IN (7, 8) AND x <> 0;
 -- duckdb: SELECT NULL::double, NULL::double, NULL::integer, NULL::double
 SELECT NULL::double precision / 0, NULL::double precision / 0.0, NULL::integer / 0, NULL::numeric(4,1) / 0;
 -- duckdb: SELECT NULL::integer, NULL::bigint

@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""Draws the plots of README and site from committed results, each as a light and a dark SVG file.
+
+usage: bench/plots/make.py [--check] [--out FOLDER]
+
+Needs Python 3.10 and nothing else. Every figure comes from a file in bench/results/, whose name is in the plot; nothing
+is measured here. The files are the same on every machine, so --check compares them with those in docs/images/plots and
+fails if one differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+from html import escape
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "bench" / "results"
+OUT = ROOT / "docs" / "images" / "plots"
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"
+
+# By role: ink, second ink, rule, ground, then one colour per series. Series also differ by the shape of their marks.
+THEMES = {
+    "light": {
+        "ink": "#17211c", "ink2": "#4f5c55", "rule": "#d9dfdb", "ground": "#ffffff", "limit": "#b3261e",
+        "ours": "#1f6f4a", "ours2": "#0b62a8", "a": "#975600", "b": "#6b3fa0", "c": "#4f5c55", "d": "#0b62a8",
+    },
+    "dark": {
+        "ink": "#e6ece8", "ink2": "#a7b2ac", "rule": "#2a322e", "ground": "#171c1a", "limit": "#ff8a7d",
+        "ours": "#6cc398", "ours2": "#79b8f2", "a": "#f0b04f", "b": "#c3a0ef", "c": "#a7b2ac", "d": "#79b8f2",
+    },
+}  # fmt: skip
+
+
+def read(name: str) -> dict:
+    with open(RESULTS / name) as file:
+        return json.load(file)
+
+
+def n(value: float) -> str:
+    """A coordinate: the same text on every machine."""
+    return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+class Axis:
+    """A logarithmic or linear scale from values to coordinates."""
+
+    def __init__(self, low: float, high: float, begin: float, end: float, log: bool = True):
+        self.log, self.begin, self.end = log, begin, end
+        self.low, self.high = (math.log10(low), math.log10(high)) if log else (low, high)
+
+    def at(self, value: float) -> float:
+        v = math.log10(value) if self.log else value
+        return self.begin + (v - self.low) / (self.high - self.low) * (self.end - self.begin)
+
+
+class Picture:
+    def __init__(self, theme: str, width: int, height: int, title: str, about: str):
+        self.c, self.width, self.height = THEMES[theme], width, height
+        self.parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" font-family="{FONT}" font-size="13" role="img" aria-labelledby="t d">',
+            f'<title id="t">{escape(title)}</title><desc id="d">{escape(about)}</desc>',
+            f'<rect width="{width}" height="{height}" rx="6" fill="{self.c["ground"]}"/>',
+        ]
+        self.text(16, 26, title, weight=650, size=15)
+
+    def text(self, x, y, words, color="ink", anchor="start", size=13, weight=400, turn=False):
+        turned = f' transform="rotate(-90 {n(x)} {n(y)})"' if turn else ""
+        self.parts.append(
+            f'<text x="{n(x)}" y="{n(y)}" fill="{self.c[color]}" text-anchor="{anchor}" font-size="{size}" '
+            f'font-weight="{weight}"{turned}>{escape(words)}</text>'
+        )
+
+    def line(self, x1, y1, x2, y2, color="rule", width=1.0, dash=""):
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(
+            f'<line x1="{n(x1)}" y1="{n(y1)}" x2="{n(x2)}" y2="{n(y2)}" stroke="{self.c[color]}" '
+            f'stroke-width="{width}"{dashes}/>'
+        )
+
+    def path(self, points, color, dash="", width=2.0):
+        d = "M" + "L".join(f"{n(x)} {n(y)}" for x, y in points)
+        dashes = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(f'<path d="{d}" fill="none" stroke="{self.c[color]}" stroke-width="{width}"{dashes}/>')
+
+    def band(self, upper, lower, color):
+        d = "M" + "L".join(f"{n(x)} {n(y)}" for x, y in [*upper, *reversed(lower)]) + "Z"
+        self.parts.append(f'<path d="{d}" fill="{self.c[color]}" fill-opacity="0.18"/>')
+
+    def mark(self, x, y, shape, color):
+        c, g = self.c[color], self.c["ground"]
+        made = {
+            "disc": f'<circle cx="{n(x)}" cy="{n(y)}" r="5.5" fill="{c}"/>',
+            "ring": f'<circle cx="{n(x)}" cy="{n(y)}" r="4.5" fill="{g}" stroke="{c}" stroke-width="2"/>',
+            "square": f'<rect x="{n(x - 4.5)}" y="{n(y - 4.5)}" width="9" height="9" fill="{c}"/>',
+            "diamond": f'<path d="M{n(x)} {n(y - 6)}l6 6-6 6-6-6z" fill="{c}"/>',
+            "triangle": f'<path d="M{n(x)} {n(y - 6)}l6 11h-12z" fill="{c}"/>',
+        }
+        self.parts.append(made[shape])
+
+    def legend(self, x, y, entries):
+        for shape, color, words in entries:
+            self.mark(x + 6, y - 4.5, shape, color)
+            self.text(x + 18, y, words, size=13)
+            x += 30 + 7.1 * len(words)
+
+    def done(self) -> str:
+        return "\n".join([*self.parts, "</svg>", ""])
+
+
+def power(value: float) -> str:
+    return "2" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(d)] for d in str(round(math.log2(value))))
+
+
+def milliseconds(value: float) -> str:
+    if value >= 1000:
+        return f"{value / 1000:.0f} s" if value >= 10000 else f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def as_of(theme: str) -> Picture:
+    """As-of joins of frames, ours and peers in one run; below it what KX publishes for other data."""
+    ours, kx = read("python-joins.json"), read("published/kx-nyse-taq.json")
+    p = Picture(
+        theme, 760, 500, "As-of join: time of the whole call, less is better",
+        "Upper part: five as-of joins of 2^20 left rows with polars, pandas, DuckDB and Espalier. Lower part: figures "
+        "that KX publishes for a join against 1.28 billion quotes.",
+    )  # fmt: skip
+    left, right = 196, 736
+    about = ours["about"]
+    p.text(16, 47, f"Measured here, {power(about['left'])} left rows, frames in and out, two shared cores: preliminary",
+           color="ink2")  # fmt: skip
+    series = [
+        ("diamond", "a", "DuckDB 2.0", "duckdb"), ("square", "b", "pandas 3.1", "pandas"),
+        ("triangle", "d", "polars 2.1", "polars"), ("ring", "ours", "Espalier, prepared side", "prepared polars"),
+        ("disc", "ours", "Espalier", "espalier polars"),
+    ]  # fmt: skip
+    p.legend(16, 70, [s[:3] for s in series])
+    x = Axis(5, 5000, left, right)
+    top, step = 96, 32
+    bottom = top + step * len(ours["results"])
+    for tick in (10, 100, 1000):
+        p.line(x.at(tick), top - 8, x.at(tick), bottom - 8)
+        p.text(x.at(tick), bottom + 8, milliseconds(tick), color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 25, "time (logarithmic)", color="ink2", anchor="middle", size=12)
+    for i, row in enumerate(ours["results"]):
+        y = top + 8 + i * step
+        p.text(left - 14, y + 4, row["case"].replace("2^20", power(2**20)).replace("2^23", power(2**23)), anchor="end")
+        values = [row[key] for *_, key in series]
+        p.line(x.at(min(values)), y, x.at(max(values)), y, width=1.5)
+        for shape, color, _, key in series:
+            p.mark(x.at(row[key]), y, shape, color)
+    p.text(left - 14, top - 10, "right rows", color="ink2", anchor="end", size=12)
+
+    y0 = bottom + 56
+    p.line(16, y0 - 18, 744, y0 - 18)
+    p.text(16, y0 + 4, "What an index is worth: published by KX, other data and machine", weight=650)
+    p.text(16, y0 + 22, "trades of the last ten minutes as of 1.28 G quotes of NYSE TAQ, 16 threads of an EPYC 9575F",
+           color="ink2", size=12)  # fmt: skip
+    x = Axis(1, 400000, left, right)
+    for i, row in enumerate(kx["results"]):
+        y = y0 + 46 + i * 24
+        without = ", no index" if row["engine"] == "KDB-X" else ""  # the others have none that this join uses
+        name = row["engine"] + (without if row["index"] == "none" else ", indexed")
+        p.text(left - 14, y + 4, name, anchor="end")
+        p.parts.append(
+            f'<rect x="{n(left)}" y="{n(y - 7)}" width="{n(x.at(row["ms"]) - left)}" height="14" rx="2" '
+            f'fill="{p.c["c"]}" fill-opacity="0.55"/>'
+        )
+        p.text(x.at(row["ms"]) + 8, y + 4, milliseconds(row["ms"]), color="ink2", size=12)
+    p.text(16, 492, "bench/results/python-joins.json, published/kx-nyse-taq.json", color="ink2", size=11)
+    return p
+
+
+def taq(theme: str) -> Picture:
+    """As-of joins of trades and quotes: the queries 79 to 84 of KX's suite on generated data."""
+    data = read("python-taq.json")
+    about, results = data["about"], data["results"]
+    names = {79: "79, fifty symbols", 80: "80, rare symbols", 81: "81, one rare symbol", 82: "82, one frequent symbol",
+             83: "83, large trades", 84: "84, 16:20 to 16:30"}  # fmt: skip
+    series = [
+        ("diamond", "a", "DuckDB 2.0", "duckdb"), ("square", "b", "pandas 3.1", "pandas"),
+        ("triangle", "d", "polars 2.1", "polars"), ("triangle", "c", "polars by symbol", "partitioned"),
+        ("ring", "ours", "Espalier, prepared", "prepared"), ("disc", "ours", "Espalier", "espalier"),
+    ]  # fmt: skip
+    p = Picture(
+        theme, 760, 352, "Trades with the quotes that were valid: time of the whole query, less is better",
+        "Six as-of joins of trades and quotes with DuckDB, pandas, polars and Espalier, without and with a prepared "
+        "side.",
+    )  # fmt: skip
+    left, right, top, step = 196, 736, 96, 32
+    p.text(16, 47, f"Generated, shaped as NYSE TAQ: {about['trades'] / 1e6:.2f} M trades, {about['quotes'] / 1e6:.1f} M "
+           f"quotes, {about['symbols']} symbols; {about['threads']} threads; load {about['load_before_and_after'][0]}",
+           color="ink2")  # fmt: skip
+    p.legend(16, 70, [s[:3] for s in series])
+    x, bottom = Axis(0.1, 10000, left, right), top + step * len(names)
+    for tick in (0.1, 1, 10, 100, 1000, 10000):
+        p.line(x.at(tick), top - 8, x.at(tick), bottom - 8)
+        p.text(x.at(tick), bottom + 8, milliseconds(tick), color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 25, "time (logarithmic)", color="ink2", anchor="middle", size=12)
+    for i, (query, name) in enumerate(names.items()):
+        y = top + 8 + i * step
+        ms = {r["peer"]: r["ms"] for r in results if r["query"] == query}
+        p.text(left - 14, y + 4, name, anchor="end")
+        values = [ms[key] for *_, key in series if key in ms]  # not all queries have parts by symbol
+        p.line(x.at(min(values)), y, x.at(max(values)), y, width=1.5)
+        for shape, color, _, key in series:
+            if key in ms:
+                p.mark(x.at(ms[key]), y, shape, color)
+    p.text(16, 342, "bench/results/python-taq.json; queries: KxSystems/NYSETAQBenchmarks", color="ink2", size=11)
+    return p
+
+
+def frame(p: Picture, left, right, top, bottom, x_name, y_name):
+    p.line(left, bottom, right, bottom, color="ink2")
+    p.line(left, top, left, bottom, color="ink2")
+    p.text((left + right) / 2, bottom + 40, x_name, color="ink2", anchor="middle", size=12)
+    p.text(22, (top + bottom) / 2, y_name, color="ink2", anchor="middle", size=12, turn=True)
+
+
+def gpu_find(theme: str) -> Picture:
+    files = {"u32": read("gpu-find-u32.json"), "u64": read("gpu-find-u64.json")}
+    about = files["u32"]
+    p = Picture(
+        theme, 760, 420, "find on an H200: random hits, everything in device memory",
+        "Finds per second of the static tree and of thrust::lower_bound, by the number of keys, with the limit that the "
+        "copy bandwidth of the card sets.",
+    )  # fmt: skip
+    left, right, top, bottom = 70, 736, 84, 340
+    x, y = Axis(2**19.5, 2**29.5, left, right), Axis(1, 1000, bottom, top)
+    p.legend(16, 50, [("disc", "ours", "u32 keys"), ("square", "ours2", "u64 keys"),
+                      ("ring", "ours", "thrust, u32"), ("ring", "ours2", "thrust, u64")])  # fmt: skip
+    p.line(540, 46, 568, 46, color="limit", width=2, dash="6 4")
+    p.text(576, 50, "memory limit, u32 / u64")
+    for tick in (1, 10, 100, 1000):
+        p.line(left, y.at(tick), right, y.at(tick))
+        p.text(left - 8, y.at(tick) + 4, str(tick), color="ink2", anchor="end", size=12)
+    for row in about["rows"]:
+        p.text(x.at(row["keys"]), bottom + 18, power(row["keys"]), color="ink2", anchor="middle", size=12)
+    frame(p, left, right, top, bottom, "keys in the tree", "G finds/s (logarithmic)")
+    for kind, color, shape in (("u32", "ours", "disc"), ("u64", "ours2", "square")):
+        rows = files[kind]["rows"]
+        # The least traffic that a query must cause, at the copy bandwidth of the same run.
+        p.path([(x.at(r["keys"]), y.at(r["rate"] / r["bandwidth_share"] / 1e9)) for r in rows], "limit", dash="6 4")
+        for scale, mark, dash in ((1, shape, ""), ("thrust-lower-bound", "ring", "2 3")):
+            points = [
+                (x.at(r["keys"]), y.at(r["rate"] / (1 if scale == 1 else r["ratio"][scale]) / 1e9)) for r in rows
+            ]
+            p.path(points, color, dash=dash)
+            for point in points:
+                p.mark(*point, mark, color)
+    p.text(16, 408, f"bench/results/gpu-find-u32.json, gpu-find-u64.json: commit {about['commit'][:7]}, "
+           f"{about['date'][:10]}; copies run at {about['copy_bandwidth'] / 1e12:.2f} TB/s", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def gpu_writes(theme: str) -> Picture:
+    data = read("gpu-blink-distributions-1.json")
+    p = Picture(
+        theme, 760, 420, "insert into a B-link tree of 2²⁶ keys on an H200, worst and best of eight distributions",
+        "Inserted keys per second by the size of a batch: the band reaches from the worst to the best distribution.",
+    )  # fmt: skip
+    left, right, top, bottom = 70, 736, 84, 340
+    rows = [r for r in data["rows"] if r["op"] == "insert" and r["keys"] == 2**26 and r["path"] == "automatic"]
+    sizes = sorted({r["queries"] for r in rows})
+    x, y = Axis(2**7.5, 2**24.5, left, right), Axis(0.0001, 500, bottom, top)
+    p.legend(16, 50, [("disc", "ours", "best"), ("triangle", "a", "worst")])
+    p.line(210, 46, 238, 46, color="limit", width=2, dash="6 4")
+    p.text(246, 50, "limit: every pair read and written once at the copy bandwidth")
+    for tick in (0.001, 0.01, 0.1, 1, 10, 100):
+        p.line(left, y.at(tick), right, y.at(tick))
+        p.text(left - 8, y.at(tick) + 4, f"{tick:g}", color="ink2", anchor="end", size=12)
+    for size in sizes:
+        p.text(x.at(size), bottom + 18, power(size), color="ink2", anchor="middle", size=12)
+    frame(p, left, right, top, bottom, "keys in a batch (u32 -> u32)", "G inserts/s (logarithmic)")
+    limit = data["copy_bandwidth"] / 16 / 1e9  # 8 bytes read and 8 written
+    p.line(left, y.at(limit), right, y.at(limit), color="limit", width=2, dash="6 4")
+    curves = {"best": [], "worst": []}
+    names = {}
+    for size in sizes:
+        of_size = sorted((r["rate"] / 1e9, r["batch_distribution"]) for r in rows if r["queries"] == size)
+        for name, (rate, what) in (("worst", of_size[0]), ("best", of_size[-1])):
+            curves[name].append((x.at(size), y.at(rate)))
+            million = rate * 1000
+            shown = f"{rate:.1f} G" if rate >= 0.95 else f"{million:.0f} M" if million >= 10 else f"{million:.1f} M"
+            names[name, size] = f"{shown}: {what}"
+    p.band(curves["best"], curves["worst"], "ours")
+    for name, color, shape, above in (("best", "ours", "disc", -12), ("worst", "a", "triangle", 22)):
+        p.path(curves[name], color)
+        for size, point in zip(sizes, curves[name]):
+            p.mark(*point, shape, color)
+            anchor = {sizes[0]: "start", sizes[-1]: "end"}.get(size, "middle")
+            p.text(point[0], point[1] + above, names[name, size], color="ink2", anchor=anchor, size=11)
+    p.text(16, 408, f"bench/results/gpu-blink-distributions-1.json: commit {data['commit']}, {data['date'][:10]}",
+           color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def cpu_peers(theme: str) -> Picture:
+    """One thread next to what a program would use otherwise, in the same run."""
+    find, blink, radix = read("cpu-find-2p24.json"), read("cpu-blink.json"), read("cpu-radix.json")
+    bars = []
+
+    def add(group, row, names):
+        work = row["queries"]
+        bars.append((group, None, None))
+        bars.append(("", "Espalier", row["seconds"] / work * 1e9))
+        for key, name in names.items():
+            if key in row.get("peers", {}):
+                peer = row["peers"][key]
+                bars.append(("", name, peer["seconds"] / peer["queries"] * 1e9))
+
+    def pick(data, **wanted):
+        return next(r for r in data["rows"] if all(r.get(k) == v for k, v in wanted.items()))
+
+    maps = {"lower-bound": "std::lower_bound", "absl-btree": "absl::btree", "std-map": "std::map",
+            "pointer-art": "ART of pointers"}  # fmt: skip
+    add("static tree: find in 2²⁴ u32 keys", find["rows"][0], maps)
+    add("B-link tree: insert 2²² new u64 keys into 2²² as a batch", pick(blink, op="insert", path="bulk"), maps)
+    add("B-link tree: the same key by key", pick(blink, op="insert", path="per-key"), maps)
+    add("B-link tree: find in 2²² u64 keys", pick(blink, op="find"), maps)
+    add("radix tree: find in 2²² keys of 16 bytes", pick(radix, op="find", keys=2**22), maps)
+    height = 92 + sum(26 if value is None else 21 for *_, value in bars)
+    p = Picture(theme, 760, height, "One CPU thread (Neoverse V1): nanoseconds per key, less is better",
+                "Time per key of each index and of the peers that ran next to it.")  # fmt: skip
+    left = 170
+    x = Axis(5, 4000, left, 690)
+    y = 48
+    for group, name, value in bars:
+        if value is None:
+            y += 26
+            p.text(16, y - 8, group, weight=600)
+            continue
+        color = "ours" if name == "Espalier" else "c"
+        p.text(left - 12, y + 7, name, anchor="end", size=12)
+        p.parts.append(
+            f'<rect x="{left}" y="{n(y - 4)}" width="{n(x.at(value) - left)}" height="14" rx="2" '
+            f'fill="{p.c[color]}" fill-opacity="{1 if color == "ours" else 0.5}"/>'
+        )
+        p.text(x.at(value) + 6, y + 7, f"{value:.0f} ns" if value >= 10 else f"{value:.1f} ns", color="ink2", size=12)
+        y += 21
+    p.text(left, y + 14, "logarithmic axis from 5 ns", color="ink2", size=12)
+    p.text(16, height - 10, "bench/results/cpu-find-2p24.json, cpu-blink.json, cpu-radix.json: commits "
+           f"{find['commit'][:7]}, {blink['commit'][:7]}, {radix['commit'][:7]}", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def paper_btree(theme: str) -> Picture:
+    """The thesis "Implementation of B-trees on GPU", its curves and ours side by side."""
+    paper = read("published/btree-on-gpu.json")
+    runs = {"gpu": read("btree-on-gpu/shuffled-gpu.json"), "cpu": read("btree-on-gpu/shuffled-cpu.json")}
+    p = Picture(
+        theme, 760, 430, "B-trees on GPUs: the paper's curves and ours, shuffled keys",
+        "Operations per second by the number of elements, for search and insertion: published curves of a Quadro P6000 "
+        "and a Xeon E5-2630 v3, ours of an H200 and a Xeon.",
+    )  # fmt: skip
+    names = paper["about"]["columns"]
+    series = [
+        ("disc", "ours", "", "ours, H200", ("gpu", "link", "express")),
+        ("square", "ours2", "", "ours, 8 Xeon threads", ("cpu", "link", "express")),
+    ]
+    published = [("ring", "c", "2 3", "paper: TNL link, P6000", "TNL link"),
+                 ("triangle", "a", "2 3", "paper: OWG, P6000", "OWG (the GPU B-tree of the Owens group)"),
+                 ("diamond", "b", "2 3", "paper: PALM, CPU", "PALM")]  # fmt: skip
+    p.legend(16, 50, [(s[0], s[1], s[3]) for s in [*series, *published[:1]]])
+    p.legend(16, 72, [(s[0], s[1], s[3]) for s in published[1:]])
+    p.line(330, 68, 358, 68, color="limit", width=2, dash="6 4")
+    p.text(366, 72, "memory limit of the H200 (search)")
+    top, bottom = 112, 350
+    y = Axis(1, 1000000, bottom, top)
+    panels = [("search", "search, shuffled", "find", 74, 390), ("insertion", "insertion, shuffled", "insert-empty", 432, 744)]
+    for title, table, op, left, right in panels:
+        x = Axis(2**9.5, 2**25.5, left, right)
+        p.text(left + 6, top - 10, title, weight=650)
+        for tick in (1, 10, 100, 1000, 10000, 100000):
+            p.line(left, y.at(tick), right, y.at(tick))
+            if left < 100:
+                shown = f"{tick} M" if tick < 1000 else f"{tick // 1000} G"
+                p.text(left - 6, y.at(tick) + 4, shown, color="ink2", anchor="end", size=12)
+        for power_of in (10, 15, 20, 25):
+            p.text(x.at(2**power_of), bottom + 18, power(2**power_of), color="ink2", anchor="middle", size=12)
+        p.line(left, bottom, right, bottom, color="ink2")
+        p.line(left, top, left, bottom, color="ink2")
+        p.text((left + right) / 2, bottom + 38, "elements", color="ink2", anchor="middle", size=12)
+        for mark, color, dash, _, column in published:
+            k = names.index(column)
+            points = [
+                (x.at(2 ** row[0]), y.at(2 ** row[0] / (row[1] / row[k]) / 1e3))
+                for row in paper["tables"][table]
+                if row[k] is not None
+            ]
+            p.path(points, color, dash=dash, width=1.5)
+            for point in points[::3]:
+                p.mark(*point, mark, color)
+        for mark, color, dash, _, (device, protocol, upper) in series:
+            rows = [
+                r for r in runs[device]["rows"] if (r["op"], r["policy"], r["upper"]) == (op, protocol, upper)
+            ]
+            points = [(x.at(r["keys"]), y.at(r["rate"] / 1e6)) for r in rows]
+            p.path(points, color, dash=dash)
+            for point in points[::3]:
+                p.mark(*point, mark, color)
+            if device == "gpu" and op == "find":
+                limits = [(x.at(r["keys"]), y.at(r["rate"] / r["bandwidth_share"] / 1e6)) for r in rows]
+                p.path(limits, "limit", dash="6 4")
+    p.text(22, (top + bottom) / 2, "operations/s (logarithmic)", color="ink2", anchor="middle", size=12, turn=True)
+    p.text(16, 406, "bench/results/btree-on-gpu/shuffled-gpu.json, shuffled-cpu.json: commit "
+           f"{runs['gpu']['commit'][:7]}; published/btree-on-gpu.json:", color="ink2", size=11)  # fmt: skip
+    p.text(16, 421, "T. D. Duong, Implementation of B-trees on GPU, 2021, tables 5.2 and 5.4 (other machines, "
+           "other years)", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def layers(theme: str) -> Picture:
+    """ARCHITECTURE.md's picture: who calls whom, downwards."""
+    p = Picture(theme, 760, 462, "Layers: calls and includes point downwards",
+                "Six layers from people at the top to processors at the bottom.")  # fmt: skip
+    rows = [
+        ("people", [("cli", "src/cli"), ("explorer", "src/explorer, web"), ("bench", "bench"), ("Python", "python")]),
+        ("SQL and joins", [("engine", "statements > sql > plan > exec > table, index, store"), ("join", "as-of, window")]),
+        ("owners", [("static_tree", "read-only"), ("blink_tree", "map"), ("radix_tree", "bytes"),
+                    ("hybrid_tree", "static + blink")]),
+        ("index", [("index_impl of each tree", "stage host memory, choose a plan, launch a job, admit readers and writers")]),
+        ("algorithms", [("search, run", "static_tree"), ("read, write, bulk", "blink_tree"),
+                        ("descend, graft, prune", "radix_tree")]),
+        ("processor", [("team", "scalar, SIMD, tile"), ("sync", "version latch"), ("trace", "events"),
+                       ("device", "memory, streams"), ("core", "keys, errors")]),
+    ]  # fmt: skip
+    about = {
+        "people": "terminal, HTTP, frames", "SQL and joins": "parallel inside",
+        "owners": "host threads, streams", "index": "untyped, virtual", "algorithms": "one team, one key or batch",
+        "processor": "CPU and GPU twins",
+    }  # fmt: skip
+    left, right = 176, 744
+    for i, (layer, boxes) in enumerate(rows):
+        y = 46 + i * 69
+        p.text(16, y + 24, layer, weight=650)
+        p.text(16, y + 42, about[layer], color="ink2", size=11)
+        gap = 10
+        if layer == "SQL and joins":
+            widths = [400, right - left - 400 - gap]
+        else:
+            widths = [(right - left - gap * (len(boxes) - 1)) / len(boxes)] * len(boxes)
+        x = left
+        for (name, what), width in zip(boxes, widths):
+            p.parts.append(
+                f'<rect x="{n(x)}" y="{y}" width="{n(width)}" height="52" rx="6" fill="{p.c["ours"]}" '
+                f'fill-opacity="{0.10 if i % 2 else 0.18}" stroke="{p.c["ours"]}" stroke-opacity="0.6"/>'
+            )
+            p.text(x + width / 2, y + 23, name, anchor="middle", weight=600)
+            p.text(x + width / 2, y + 40, what, color="ink2", anchor="middle", size=11)
+            x += width + gap
+        if i + 1 < len(rows):
+            middle = (left + right) / 2
+            p.line(middle, y + 53, middle, y + 64, color="ink2", width=1.5)
+            p.path([(middle - 4, y + 60), (middle, y + 66), (middle + 4, y + 60)], "ink2", width=1.5)
+    return p
+
+
+PLOTS = {"as-of": as_of, "taq": taq, "gpu-find": gpu_find, "gpu-writes": gpu_writes, "cpu-peers": cpu_peers,
+         "paper-btree": paper_btree, "layers": layers}  # fmt: skip
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--check", action="store_true", help="write nothing; fail if a committed plot differs")
+    arguments.add_argument("--out", type=pathlib.Path, default=OUT)
+    options = arguments.parse_args()
+    if not options.check:
+        options.out.mkdir(parents=True, exist_ok=True)
+    stale = []
+    for name, draw in PLOTS.items():
+        for theme in THEMES:
+            path, text = options.out / f"{name}-{theme}.svg", draw(theme).done()
+            if not options.check:
+                path.write_text(text)
+            elif not path.exists() or path.read_text() != text:
+                stale.append(path.name)
+    if stale:
+        print(f"{', '.join(stale)}: not what bench/plots/make.py draws from bench/results; run it.", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

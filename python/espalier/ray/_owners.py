@@ -1,0 +1,329 @@
+"""The backend of Ray: owners of shards are actors, build steps are tasks.
+
+An owner is a process with a Reader: it opens shards when they are asked for, and has no state that is not in the files.
+Ray restarts a killed owner (max_restarts=-1) and sends it the calls that it had (max_task_retries=-1). All calls only
+read, so a call may run twice; its answer is used once. A request carries its generation. An owner opens that generation
+itself; when its files were swept it says so, and the router reloads the bounds.
+
+A shard with more than twice the median load gets a second owner, and calls alternate between both.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+try:
+    import ray
+except ImportError:
+    raise ImportError("espalier.ray with backend='ray' needs Ray: pip install 'espalier[ray]'.") from None
+
+from ._bounds import Bounds, Request
+from ._build import Executor
+from ._local import Reader, Traffic, shards_of
+from ._table import Stale
+
+SMALL_BATCH = 4096  # questions; greater batches do not wait for others
+LOAD_CHECK = 32  # calls between two looks at the load
+MOST_FAILURES = 3
+_LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.exceptions.WorkerCrashedError)
+
+
+class _Owner:
+    """The actor."""
+
+    def __init__(self, root: str) -> None:
+        self._reader = Reader(root)
+
+    def serve(self, batch: list[tuple[int, list[Request]]]) -> tuple[int, list[tuple[str, Any]]]:
+        """The process, and for each item ("answers", list), ("stale", None) or ("error", exception)."""
+        return os.getpid(), [self._serve(generation, requests) for generation, requests in batch]
+
+    def _serve(self, generation: int, requests: list[Request]) -> tuple[str, Any]:
+        try:
+            return "answers", self._reader.serve(self._reader.bounds(generation), requests)
+        except Stale:
+            return "stale", None
+        except Exception as error:  # of this item alone
+            return "error", error
+
+    def status(self) -> dict[str, Any]:
+        return {
+            "pid": os.getpid(),
+            "bytes": self._reader.open_bytes,
+            "shards": self._reader.open_shards,
+            "node": ray.get_runtime_context().get_node_id(),
+        }
+
+
+def _session() -> Any:
+    """What differs between two sessions of Ray in one process; None outside of one."""
+    return ray.get_runtime_context().get_worker_id() if ray.is_initialized() else None
+
+
+def _run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)
+
+
+class Tasks:
+    """An executor of builds. A few tasks per CPU are in flight, so that the driver holds few arguments."""
+
+    def map(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], done: Callable[[], None]
+    ) -> list[Any]:
+        task = ray.remote(_run).options(max_retries=-1, num_cpus=1, scheduling_strategy="SPREAD")
+        limit = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        answers: list[Any] = [None] * len(arguments)
+        running: dict[Any, int] = {}
+        waiting = list(enumerate(arguments))[::-1]
+        while waiting or running:
+            while waiting and len(running) < limit:
+                i, one = waiting.pop()
+                running[task.remote(function, one)] = i
+            ready, _ = ray.wait(list(running), num_returns=1)
+            for reference in ready:
+                try:
+                    answers[running.pop(reference)] = ray.get(reference)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause if isinstance(error.cause, Exception) else error from None
+                done()
+        return answers
+
+
+class _Item:
+    """Requests of one call to one owner."""
+
+    def __init__(self, generation: int, requests: list[Request]) -> None:
+        self.generation, self.requests = generation, requests
+        self.batch: _Batch | None = None
+        self.sent = threading.Event()
+        self.answer: tuple[str, Any] = ("", None)
+
+
+class _Batch:
+    """Items that were sent together. Whichever of their threads comes first receives the answers of all."""
+
+    def __init__(self, lane: _Lane, items: list[_Item]) -> None:
+        self._lane, self._items = lane, items
+        self._latch = threading.Lock()
+        self._received = False
+        self._reference = lane.call(items)
+
+    def receive(self) -> None:
+        with self._latch:
+            if self._received:
+                return
+            while True:
+                try:
+                    pid, answers = ray.get(self._reference)
+                    break
+                except _LOST:  # its node went away with the answer; asking again is safe
+                    self._lane.revive()
+                    self._reference = self._lane.call(self._items)
+            for item, answer in zip(self._items, answers):
+                item.answer = answer
+            self._received = True
+        self._lane.received(pid)
+
+
+class _Lane:
+    """The way to one owner. While it is busy, small batches wait for each other for `gather` seconds."""
+
+    def __init__(self, make: Callable[[], Any], gather: float) -> None:
+        self._make = make
+        self.actor = make()
+        self.calls = self.restarts = self.pid = 0
+        self._failures = 0  # owners in a row that did not start
+        self._gather = gather
+        self._latch = threading.Lock()
+        self._pending: list[_Item] = []
+        self._in_flight = 0
+
+    def call(self, items: list[_Item]) -> Any:
+        self.calls += 1
+        return self.actor.serve.remote([(item.generation, item.requests) for item in items])
+
+    def revive(self) -> None:
+        """After a call was lost: wait until Ray has restarted the owner, or make a new one if Ray gave it up. Raises if
+        owners cannot start, for example because a node has no espalier."""
+        try:
+            ray.get(self.actor.status.remote())
+            self._failures = 0
+        except ray.exceptions.ActorUnavailableError:
+            time.sleep(0.05)
+        except ray.exceptions.RayActorError as error:
+            with self._latch:
+                self._failures += 1
+                if self._failures > MOST_FAILURES:
+                    raise RuntimeError(f"owners of shards cannot be started: {error}") from error
+                self.actor = self._make()
+
+    def submit(self, generation: int, requests: list[Request]) -> _Item:
+        item = _Item(generation, requests)
+        with self._latch:
+            self._pending.append(item)
+            small = sum(r.weight for r in requests) < SMALL_BATCH
+            if self._in_flight == 0 or not small or self._gather <= 0:
+                self._send()
+        return item
+
+    def _send(self) -> None:
+        items, self._pending = self._pending, []
+        self._in_flight += 1
+        batch = _Batch(self, items)
+        for item in items:
+            item.batch = batch
+            item.sent.set()
+
+    def answer(self, item: _Item) -> tuple[str, Any]:
+        if not item.sent.wait(self._gather):
+            with self._latch:
+                if item.batch is None:
+                    self._send()
+        assert item.batch is not None
+        item.batch.receive()
+        return item.answer
+
+    def received(self, pid: int) -> None:
+        with self._latch:
+            if self.pid not in (0, pid):
+                self.restarts += 1
+            self.pid = pid
+            self._in_flight -= 1
+            if self._pending and self._in_flight == 0:
+                self._send()
+
+    def status(self) -> dict[str, Any]:
+        while True:
+            try:
+                found = ray.get(self.actor.status.remote())
+                break
+            except _LOST:
+                self.revive()
+        with self._latch:
+            if self.pid not in (0, found["pid"]):
+                self.restarts += 1
+            self.pid = found["pid"]
+        return {**found, "restarts": self.restarts, "calls": self.calls}
+
+
+class Owners:
+    """The backend: a router's view of the owners."""
+
+    name = "Ray"
+
+    def __init__(
+        self, root: str, *, owners: int | None = None, num_cpus: float = 0, num_gpus: float = 0, gather_ms: float = 1.0
+    ) -> None:
+        if owners is not None and owners < 1:
+            raise ValueError(f"owners is {owners}; a table has one or more.")
+        if not ray.is_initialized():
+            ray.init()
+        self.root = root
+        self._session = _session()
+        self.executor: Executor = Tasks()
+        self.traffic = Traffic()
+        self._wanted = owners
+        self._gather = gather_ms / 1000
+        # Owners reserve no CPU by default: tasks of a compaction, which do, would wait for them for ever.
+        self._options = {
+            "max_restarts": -1,
+            "max_task_retries": -1,
+            "num_cpus": num_cpus,
+            "num_gpus": num_gpus,
+            "scheduling_strategy": "SPREAD",
+        }
+        self._latch = threading.Lock()
+        self._lanes: list[_Lane] = []
+        self._second: dict[int, int] = {}
+        self._turn = self._first_owners = 0
+
+    def _start(self, bounds: Bounds) -> None:
+        with self._latch:
+            if self._lanes:
+                return
+            wanted = self._wanted or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            self._first_owners = min(wanted, len(bounds.ranges))
+            self._lanes = [_Lane(self._make, self._gather) for _ in range(self._first_owners)]
+
+    def _make(self) -> Any:
+        return ray.remote(_Owner).options(**self._options).remote(self.root)
+
+    def owners_of(self, bounds: Bounds, n: int) -> list[int]:
+        first = n * self._first_owners // len(bounds.ranges)
+        second = self._second.get(n)
+        return [first] if second is None or second == first else [first, second]
+
+    def ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
+        self._start(bounds)
+        with self._latch:
+            self._turn += 1
+            turn = self._turn
+            if turn % LOAD_CHECK == 0:
+                self._spread(bounds)
+            parts: dict[int, list[int]] = {}
+            for i, request in enumerate(requests):
+                owners = self.owners_of(bounds, int(bounds.full[request.range]))
+                parts.setdefault(owners[turn % len(owners)], []).append(i)
+            lanes = list(self._lanes)
+        items = [
+            (lanes[o], which, lanes[o].submit(bounds.generation, [requests[i] for i in which]))
+            for o, which in parts.items()
+        ]
+        answers: list[Any] = [None] * len(requests)
+        problems: list[tuple[str, Any]] = []
+        for lane, which, item in items:
+            kind, content = lane.answer(item)
+            if kind != "answers":
+                problems.append((kind, content))
+                continue
+            for i, one in zip(which, content):
+                answers[i] = one
+        for kind, content in problems:
+            raise Stale(bounds.generation) if kind == "stale" else content
+        self.traffic.add(bounds, requests, answers, len(items))
+        return answers
+
+    def _spread(self, bounds: Bounds) -> None:
+        """Second owners for shards with more than twice the median load."""
+        load = self.traffic.load
+        if len(bounds.full) < 2:
+            return
+        median = float(np.median([load[int(n)] for n in bounds.full]))
+        work = [0] * len(self._lanes)
+        for n in bounds.full.tolist():
+            for owner in self.owners_of(bounds, n):
+                work[owner] += load[n]
+        for n in bounds.full.tolist():
+            if load[n] > 2 * median and len(self.owners_of(bounds, n)) == 1:
+                first = self.owners_of(bounds, n)[0]
+                if len(self._lanes) == 1:
+                    self._lanes.append(_Lane(self._make, self._gather))
+                    work.append(0)
+                    first = 0
+                second = min((o for o in range(len(self._lanes)) if o != first), key=lambda o: work[o])
+                self._second[n] = second
+                work[second] += load[n] // 2
+
+    def status(self, bounds: Bounds) -> dict[str, Any]:
+        self._start(bounds)
+        owners = [{"owner": i, **lane.status()} for i, lane in enumerate(self._lanes)]
+        return {
+            "backend": "ray",
+            "owners": owners,
+            "shards": shards_of(bounds, self.traffic.load, lambda n: self.owners_of(bounds, n)),
+            "traffic": self.traffic.status(),
+        }
+
+    def close(self) -> None:
+        """End the owners; those of a session of Ray that was shut down have ended with it."""
+        with self._latch:
+            lanes, self._lanes = self._lanes, []
+        if self._session == _session():
+            for lane in lanes:
+                ray.kill(lane.actor)

@@ -1,0 +1,229 @@
+"""The backend of Ray: the answers of the in-process backend, also while owners and tasks are killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from shard_cases import CLUSTER, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source
+
+ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
+
+import espalier.ray as er  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
+
+
+@pytest.fixture(scope="module")
+def source():
+    return cluster_source()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(num_cpus=2, object_store_memory=256 << 20, include_dashboard=False, **CLUSTER)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def tables(cluster, source, tmp_path_factory):
+    """The same files with both backends."""
+    root = tmp_path_factory.mktemp("cluster") / "t"
+    table = er.build(root, source, ["sym", "time"], shards=SHARDS_OF_CLUSTER, values=["bid"], backend="ray", owners=2)
+    table.append(source.slice(0, 500))
+    yield table, er.open(root, backend="local")
+    table.close()
+
+
+@pytest.mark.parametrize("kind", cluster_queries(0))
+def test_answers_while_owners_are_killed(tables, kind):
+    """Each call runs again and again; owners die at random moments of it."""
+    table, local = tables
+    for seed in range(ROUNDS):
+        query = cluster_queries(seed)[kind]
+        expected = query(local)
+        assert query(table) == expected
+        start = time.monotonic()
+        query(table)
+        duration = time.monotonic() - start
+        before = [owner["restarts"] for owner in table.status()["owners"]]
+        victim = random.Random(seed).choice(table.status()["owners"])["pid"]
+        killer = threading.Timer(random.random() * duration, os.kill, (victim, signal.SIGKILL))
+        killer.daemon = True
+        killer.start()
+        answers = [query(table)]
+        while killer.is_alive():
+            answers.append(query(table))
+        answers.append(query(table))
+        assert all(answer == expected for answer in answers)
+        after = [owner["restarts"] for owner in table.status()["owners"]]
+        assert sum(after) == sum(before) + 1
+
+
+def test_small_batches_of_many_threads_are_gathered(tables):
+    first, local = tables
+    table = er.open(first.root, backend="ray", owners=1, gather_ms=60_000)
+    keys = [("a", int(t)) for t in np.linspace(1, ROWS - 1, 16)]
+    sent = [local.status()["traffic"]["requests"]]
+    expected = []
+    for key in keys:
+        expected.append(local.count(key, None))
+        sent.append(local.status()["traffic"]["requests"])
+    asking = int(np.count_nonzero(np.diff(sent)))  # a key between two shards needs no call
+    assert table.count(("a", 3), None) == local.count(("a", 3), None)
+    lane, owner = table.backend._lanes[0], table.status()["owners"][0]
+    calls, answers = owner["calls"], [None] * len(keys)
+    os.kill(owner["pid"], signal.SIGSTOP)  # the first call stays with the owner until all others wait
+    try:
+
+        def ask(i):
+            answers[i] = table.count(keys[i], None)
+
+        threads = [threading.Thread(target=ask, args=(i,), daemon=True) for i in range(len(keys))]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 30
+        while len(lane._pending) < asking - 1 and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        os.kill(owner["pid"], signal.SIGCONT)
+    for thread in threads:
+        thread.join()
+    assert answers == expected
+    assert table.status()["owners"][0]["calls"] - calls == 2
+    table.close()
+
+
+def test_a_busy_shard_gets_a_second_owner(tables):
+    table, local = tables
+    before = table.status()
+    assert all(len(shard["owners"]) >= 1 for shard in before["shards"])
+    times = np.arange(2000)
+    busy = pa.table({"sym": ["d"] * 2000, "time": ROWS - times})
+    expected = local.contains(busy).tolist()
+    for _ in range(200):
+        assert table.contains(busy).tolist() == expected
+    status = table.status()
+    last = status["shards"][-1]
+    assert len(last["owners"]) == 2 and len(set(last["owners"])) == 2
+    assert last["load"] > 2 * np.median([shard["load"] for shard in status["shards"]])
+    assert status["rows"] == ROWS + 500 and sum(shard["rows"] for shard in status["shards"]) == ROWS + 500
+    assert all(owner["pid"] > 0 and owner["bytes"] > 0 for owner in status["owners"])
+
+
+def test_the_picture_shows_shards_and_owners(tables):
+    table, _ = tables
+    picture = xml.fromstring(table.draw())
+    texts = [node.text for node in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("generation 2" in text for text in texts)
+    assert sum(text.startswith("owner ") for text in texts) == len(table.status()["owners"])
+    assert [text for text in texts if text.isdigit()] == [str(n) for n in range(SHARDS_OF_CLUSTER)]
+
+
+def test_two_tables_are_joined_by_tasks(tables, tmp_path):
+    table, local = tables
+    trades = local.range(("b",), ("c",), columns=["sym", "time"]).slice(0, 5000)
+    left = er.build(tmp_path / "left", trades, ["sym", "time"], shards=1, like=table, backend="ray", owners=1)
+    files = er.join_asof(left, table, on="time", by="sym", allow_exact_matches=False, into=tmp_path / "out")
+    answer = pa.concat_tables([pq.read_table(file) for file in files])
+    assert answer.equals(er.join_asof(trades, local, on="time", by="sym", allow_exact_matches=False))
+    assert len(files) < SHARDS_OF_CLUSTER  # only shards with rows
+    left.close()
+
+
+def test_readers_of_swept_generations_begin_again(cluster, source, tmp_path):
+    table = er.build(tmp_path / "t", source.slice(0, 2000), ["sym", "time"], shards=3, backend="ray", owners=1)
+    reader = er.open(tmp_path / "t", backend="ray", owners=1)
+    assert reader.count(None, ("b",)) == table.count(None, ("b",))
+    for i in range(4):
+        table.append(source.slice(2000 + 100 * i, 100))
+    table.compact(shards=5)
+    table.sweep(keep=1)
+    late = er.open(tmp_path / "t", backend="ray", owners=1)
+    late._bounds = reader._bounds
+    assert late.count(("a",), ("b",)) == table.count(("a",), ("b",))  # its owner never saw the old generation
+    assert late.find(("a", 3), columns=[]) == {} if ("a", 3) in table else True
+    assert late.generation == table.generation
+    rows = late.range(None, None)
+    assert rows.equals(er.open(tmp_path / "t", backend="local").range(None, None)) and rows.num_rows == 2400
+    for one in (table, reader, late):
+        one.close()
+
+
+def test_damaged_files_are_refused_by_name(cluster, source, tmp_path):
+    table = er.build(tmp_path / "t", source.slice(0, 1000), ["sym", "time"], shards=2, backend="ray", owners=1)
+    path = tmp_path / "t" / "shards" / "1-1" / "rows.parquet"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 4
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"{path} is damaged"):
+        table.range(None, None)
+    table.close()
+
+
+def workers_of_tasks():
+    """Processes of this cluster that run a task of a build."""
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                is_task = file.read().startswith(b"ray::_run")
+            parent = _parent(int(name))
+            if is_task and _parent(parent) == os.getpid():
+                found.append(int(name))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def _parent(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rpartition(")")[2].split()[1])
+
+
+def test_tasks_of_a_build_that_are_killed_run_again(cluster, source, tmp_path):
+    killed, done = [], threading.Event()
+
+    def kill():
+        while not done.is_set() and len(killed) < 3:
+            for pid in workers_of_tasks()[:1]:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    time.sleep(0.3)
+                except ProcessLookupError:
+                    pass
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        table = er.build(
+            tmp_path / "t",
+            source,
+            ["sym", "time"],
+            shards=20,
+            values=["bid"],
+            backend="ray",
+            owners=1,
+            piece_bytes=200_000,
+        )
+    finally:
+        done.set()
+        killer.join()
+    assert killed
+    local = er.build(tmp_path / "one", source, ["sym", "time"], shards=1, backend="local")
+    assert table.range(None, None).equals(local.range(None, None))
+    named = {range_["base"]["folder"] for range_ in table._bounds.ranges}
+    assert set(os.listdir(tmp_path / "t" / "shards")) == named  # what the killed tasks wrote was swept
+    table.close()

@@ -1,0 +1,75 @@
+"""A cluster of three nodes, of which one goes away in mid-query."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+import threading
+
+import pytest
+from shard_cases import CLUSTER, cluster_queries, cluster_source
+
+ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
+
+import espalier.ray as er  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
+# A node counts as lost after a second instead of half a minute.
+CHECKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+HEAD = {"num_cpus": 1, "object_store_memory": 100 << 20, "_system_config": CHECKS}
+
+
+def test_a_node_that_goes_away_in_mid_query(tmp_path):
+    from ray.cluster_utils import Cluster
+
+    source = cluster_source()
+    nodes = Cluster(initialize_head=True, head_node_args=HEAD)
+    try:
+        others = [nodes.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+        ray.init(address=nodes.address, **CLUSTER)
+        table = er.build(
+            tmp_path / "t", source, ["sym", "time"], shards=6, values=["bid"], backend="ray", owners=3, num_cpus=0.5
+        )
+        local = er.open(tmp_path / "t", backend="local")
+        places = {owner["node"] for owner in table.status()["owners"]}
+        assert len(places) == 3
+        kinds = cluster_queries(3)
+        expected = {kind: query(local) for kind, query in kinds.items()}
+        started, problems, finished = threading.Event(), [], []
+
+        def ask():
+            try:
+                while len(finished) < 4:
+                    for kind, query in kinds.items():
+                        started.set()
+                        assert query(table) == expected[kind], kind
+                    if removed.is_set():
+                        finished.append(1)
+            except BaseException as error:
+                problems.append(error)
+
+        removed = threading.Event()
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        started.wait()
+        nodes.remove_node(others[0], allow_graceful=False)
+        removed.set()
+        thread.join(timeout=120)
+        assert not thread.is_alive() and not problems, problems
+        left = {owner["node"] for owner in table.status()["owners"]}
+        assert len(left) == 2 and left < places
+        table.close()
+    finally:
+        ray.shutdown()
+        nodes.shutdown()
+
+
+def test_the_example_survives_its_kill():
+    """python/examples/kill_a_shard.py, where the source tree is."""
+    example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "kill_a_shard.py"
+    if not example.exists():
+        pytest.skip("the example is not here")
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "restarts: 1" in done.stdout

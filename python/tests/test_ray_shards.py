@@ -1,0 +1,417 @@
+"""Tables in range shards, in this process: every answer equals that of one process over all rows."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shard_cases import (
+    KEY,
+    ROUNDS,
+    SCHEMA,
+    SHARDS,
+    SYMS,
+    VALUES,
+    Oracle,
+    ends,
+    frame_of,
+    one_sym_rows,
+    questions,
+    rows,
+    table_of,
+)
+
+import espalier as es
+import espalier.ray as er
+
+SOME = settings(max_examples=6 * ROUNDS)
+AGG = {
+    "qty": ["count", "min", "max", "first", "last"],
+    "bid": ["count", "sum", "mean", "min", "max", "first", "last"],
+    "*": "count",
+}
+
+
+@pytest.fixture(scope="module")
+def grids(tmp_path_factory):
+    """Tables with split points all over the keys, for shards that are empty or have everything."""
+    grid = table_of([(sym, time, 0, 0.0) for sym in SYMS for time in range(-4, 13, 2)])
+    return {n: er.build(tmp_path_factory.mktemp("grid") / "t", grid, KEY, shards=n, backend="local") for n in SHARDS}
+
+
+class _Folders:
+    """A new folder for every example."""
+
+    def __init__(self, root):
+        self._root, self._numbers = root, itertools.count()
+
+    def new(self):
+        return self._root / str(next(self._numbers))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return _Folders(tmp_path_factory.mktemp("tables"))
+
+
+def build(folders, grids, parts, shards, use_grid):
+    """A table of the first part with the other parts appended, and its oracle."""
+    tables, first = [], 0
+    for part in parts:
+        tables.append(table_of(part, first))
+        first += len(part)
+    like = grids[shards] if use_grid else None
+    table = er.build(folders.new(), tables[0], KEY, shards=shards, values=VALUES, like=like, backend="local")
+    for more in tables[1:]:
+        table.append(more)
+    assert table.shards == shards
+    return table, pa.concat_tables(tables)
+
+
+parts = st.lists(st.one_of(rows, one_sym_rows), min_size=1, max_size=3)
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+@SOME
+@given(
+    parts=parts,
+    use_grid=st.booleans(),
+    keys=questions,
+    ranges=ends,
+    closed=st.sampled_from(("both", "left", "right", "neither")),
+)
+def test_points_and_ranges(folders, grids, shards, parts, use_grid, keys, ranges, closed):
+    table, whole = build(folders, grids, parts, shards, use_grid)
+    oracle = Oracle(whole)
+    for _ in range(2):  # with runs, and compacted
+        check_points(table, oracle, keys)
+        check_ranges(table, oracle, ranges, closed)
+        assert table.range(None, None).to_pylist() == oracle.rows
+        table.compact()
+        assert table.schema == SCHEMA
+
+
+def check_points(table, oracle, keys):
+    expected = [oracle.first(key) for key in keys]
+    answer = table.find(frame_of(keys)).to_pylist()
+    assert answer == [row if row is not None else dict.fromkeys(SCHEMA.names) for row in expected]
+    assert table.contains(frame_of(keys)).tolist() == [row is not None for row in expected]
+
+
+def check_ranges(table, oracle, ranges, closed):
+    lo, hi = frame_of([r[0] for r in ranges]), frame_of([r[1] for r in ranges])
+    expected = [oracle.between(*r, closed) for r in ranges]
+    assert table.count(lo, hi, closed).tolist() == [len(found) for found in expected]
+    offsets, found = table.range(lo, hi, closed)
+    assert found.to_pylist() == [row for one in expected for row in one]
+    assert np.diff(offsets).tolist() == [len(one) for one in expected]
+    for column in VALUES:
+        values = [[row[column] for row in one if row[column] is not None] for one in expected]
+        sums = [sum(one) for one in values]
+        if all(-(2**63) <= total < 2**63 for total in sums):
+            assert table.sum(column, lo, hi, closed).tolist() == sums
+            means = [sum(one) / len(one) if one else math.nan for one in values]
+            np.testing.assert_allclose(table.avg(column, lo, hi, closed), means, rtol=1e-15)
+        else:
+            with pytest.raises(OverflowError, match=column):
+                table.sum(column, lo, hi, closed)
+        assert table.min(column, lo, hi, closed, default=99).tolist() == [min(one, default=99) for one in values]
+        assert table.max(column, lo, hi, closed, default=99).tolist() == [max(one, default=99) for one in values]
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+@SOME
+@given(
+    parts=parts,
+    use_grid=st.booleans(),
+    left=st.lists(
+        st.tuples(st.one_of(st.none(), st.sampled_from(SYMS)), st.one_of(st.none(), st.integers(-9, 16))), max_size=30
+    ),
+    strategy=st.sampled_from(("backward", "forward", "nearest")),
+    exact=st.booleans(),
+    tolerance=st.sampled_from((None, "0us", "2us", "7us")),
+    window=st.sampled_from(((-3, 3), (0, 5), (-4, -1), (None, 0), (0, None), (None, None), (-(2**64), 2**64))),
+    closed=st.sampled_from(("both", "left", "right", "neither")),
+)
+def test_joins(folders, grids, shards, parts, use_grid, left, strategy, exact, tolerance, window, closed):
+    table, whole = build(folders, grids, parts, shards, use_grid)
+    trades = frame_of(left).append_column("id", pa.array(range(len(left)), pa.int32()))
+    prepared = es.prepare(whole, on="time", by="sym")
+    options = dict(on="time", by="sym", strategy=strategy, allow_exact_matches=exact, tolerance=tolerance)
+    expected = es.join_asof(trades, prepared, **options)
+    windows = dict(on="time", by="sym", window=window, agg=AGG, closed=closed)
+    aggregates = es.join_window(trades, prepared, **windows)
+    for _ in range(2):
+        assert er.join_asof(trades, table, **options).to_pylist() == expected.to_pylist()
+        answer = er.join_window(trades, table, **windows)
+        assert answer.schema == aggregates.schema
+        assert answer.to_pylist() == aggregates.to_pylist()
+        table.compact()
+
+
+@pytest.mark.parametrize(
+    "type", (pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float64(), pa.date32(), pa.bool_(), pa.binary())
+)
+@pytest.mark.parametrize("shards", (1, 3, 64))
+def test_one_key_column(folders, type, shards):
+    rng = np.random.default_rng(shards)
+    if pa.types.is_binary(type):
+        values = [bytes(rng.integers(0, 3, rng.integers(0, 4)).astype(np.uint8)) for _ in range(300)]
+    elif pa.types.is_floating(type):
+        values = rng.choice([-np.inf, -1.5, -0.0, 0.0, 2.5, np.inf, np.nan, 1e-40], 300).tolist()
+    elif pa.types.is_boolean(type):
+        values = (rng.random(300) < 0.5).tolist()
+    elif pa.types.is_date(type):
+        values = rng.integers(-50, 50, 300).tolist()
+    else:
+        limits = np.iinfo(type.to_pandas_dtype())
+        values = [
+            limits.min,
+            limits.max,
+            *rng.integers(limits.min, limits.max, 298, dtype=limits.dtype, endpoint=True).tolist(),
+        ]
+    source = pa.table({"k": pa.array(values, type), "v": pa.array(range(300), pa.int16())})
+    table = er.build(folders.new(), source, "k", shards=shards, values=["v"], backend="local")
+    index = es.Index(source.column("k").combine_chunks())
+    keys = source.column("k")
+    assert table.find(keys).column("v").to_pylist() == np.asarray(index.get_indexer(keys)).tolist()
+    lo, hi = keys.slice(0, 100), keys.slice(100, 100)
+    for closed in ("both", "left", "right", "neither"):
+        assert table.count(lo, hi, closed).tolist() == np.asarray(index.count(lo, hi, closed)).tolist()
+        offsets, found = table.range(lo, hi, closed)
+        expected = index.range(lo, hi, closed)
+        assert offsets.tolist() == np.asarray(expected[0]).tolist()
+        assert found.column("v").to_pylist() == np.asarray(expected[1]).tolist()
+    assert table.count(None, None) == 300 and table.sum("v", None, None) == 300 * 299 // 2
+
+
+def test_a_key_that_fills_several_shards_is_split_by_row(folders):
+    values = [1] * 100 + [5] * 800 + [9] * 100
+    source = pa.table({"k": pa.array(values, pa.int32()), "v": range(1000)})
+    table = er.build(folders.new(), source, "k", shards=10, values=["v"], backend="local")
+    sizes = [shard["rows"] for shard in table.status()["shards"]]
+    assert sum(sizes) == 1000 and max(sizes) <= 250 and sum(size > 0 for size in sizes) >= 8
+    table.append(pa.table({"k": pa.array([5, 5, 1], pa.int32()), "v": [1000, 1001, 1002]}))
+    rows = table.range(5, 5).column("v").to_pylist()
+    assert rows == [*range(100, 900), 1000, 1001]
+    assert table.find(5)["v"] == 100 and table.count(5, 5) == 802
+    assert er.join_asof(pa.table({"k": pa.array([5, 6], pa.int32())}), table, on="k").column("v").to_pylist() == [
+        1001,
+        1001,
+    ]
+    table.compact(shards=4)
+    assert table.shards == 4 and table.range(5, 5).column("v").to_pylist() == rows
+
+
+def test_ends_that_are_prefixes_stand_for_groups(folders):
+    source = table_of([(sym, time, time, 1.0) for sym in SYMS for time in range(5)])
+    table = er.build(folders.new(), source, KEY, shards=7, values=VALUES, backend="local")
+    for sym in SYMS:
+        assert table.count((sym,), (sym,)) == 5 and table.count((sym,), (sym,), "neither") == 0
+        assert table.sum("qty", (sym,), (sym,)) == 10
+    assert table.count(("a",), None, "neither") + table.count(None, ("a",)) == len(source)
+    two = pa.table({"a": pa.array([1, 1, 255, 255, 2], pa.uint8()), "b": pa.array([0, 255, 0, 255, 7], pa.uint8())})
+    for key in (["a", "b"], ["a", "b", "c"]):
+        wide = two.append_column("c", pa.array([b"", b"\xff", b"\xff\xff", b"x", b""], pa.binary()))
+        table = er.build(folders.new(), wide, key, shards=3, backend="local")
+        assert table.count((255,), (255,)) == 2 and table.count((1,), (255,), "right") == 3
+        assert table.count((255,), None, "neither") == 0 and table.count((2,), None) == 3
+
+
+def test_questions_of_other_types_and_shapes(folders):
+    source = table_of([("a", t, t, None) for t in range(10)])
+    table = er.build(folders.new(), source, KEY, shards=3, values=VALUES, backend="local")
+    keys = source.column("time").to_pylist()
+    assert table.find(("a", keys[4]))["qty"] == 4
+    assert table.find([("a", keys[4]), ("b", keys[4])]).column("qty").to_pylist() == [4, None]
+    assert ("a", keys[9]) in table and ("z", keys[9]) not in table
+    with pytest.raises(KeyError):
+        table.find(("z", keys[0]))
+    with pytest.raises(TypeError, match="NULL"):
+        table.find((None, keys[0]))
+    assert table.find({"sym": ["a", None], "time": keys[:2]}).column("qty").to_pylist() == [0, None]
+    assert np.isnan(table.min("bid", None, None)) and table.min("qty", None, None) == 0
+    with pytest.raises(ValueError, match="no value"):
+        table.min("qty", ("z",), ("z",))
+    with pytest.raises(KeyError, match="no aggregates"):
+        table.sum("note", None, None)
+    with pytest.raises(ValueError, match="closed"):
+        table.count(None, None, "open")
+    ints = er.build(folders.new(), pa.table({"k": [1, 2, 3]}), "k", shards=2, backend="local")
+    assert ints.count(np.array([1, 3], np.int8), 3).tolist() == [3, 1]
+    assert ints.contains([2, 7]).tolist() == [True, False] and 2 in ints
+    with pytest.raises(TypeError, match="give tuples"):
+        table.find(["ab", "cd"])
+    for keys, wrong in (
+        (pa.array([1, 2], pa.int64()), [2.5]),
+        (pa.array([1, 2], pa.int8()), np.array([300])),
+        (pa.array([0.5, 2], pa.float32()), [0.1]),
+        (pa.array([1, 2], pa.timestamp("s")), [datetime.datetime(1970, 1, 1, 0, 0, 1, 5)]),
+        (pa.array([1, 2], pa.date32()), pa.array([86_400_001], pa.timestamp("ms"))),
+        (pa.array([1, 2], pa.float64()), [2**53 + 1]),
+    ):
+        other = er.build(folders.new(), pa.table({"k": keys}), "k", shards=2, backend="local")
+        with pytest.raises(ValueError, match="no equal"):
+            other.find(wrong)
+        assert other.contains(keys).all() and other.contains(keys.to_pylist()).all()
+    floats = er.build(folders.new(), pa.table({"k": [1.0, math.nan]}), "k", shards=2, backend="local")
+    assert floats.contains([math.nan, 1, 2]).tolist() == [True, True, False]
+    words = er.build(
+        folders.new(), pa.table({"k": pa.array([2**64 - 1, 3], pa.uint64())}), "k", shards=2, backend="local"
+    )
+    assert words.contains([2**64 - 1, 3, 4]).tolist() == [True, True, False]
+
+
+def test_null_keys_are_refused_or_dropped(folders):
+    source = pa.table({"k": [3, None, 1], "v": [1, 2, 3]})
+    with pytest.raises(ValueError, match="1 of 3 rows .* NULL"):
+        er.build(folders.new(), source, "k", shards=2, backend="local")
+    table = er.build(folders.new(), source, "k", shards=2, nulls="drop", backend="local")
+    assert table.range(None, None).to_pydict() == {"k": [1, 3], "v": [3, 1]}
+    with pytest.raises(ValueError, match="row 1 has a NULL"):
+        table.append(source)
+
+
+def test_sources(folders, tmp_path):
+    whole = table_of([("a", t % 40, t, float(t)) for t in range(1000)])
+    for i in range(4):
+        pq.write_table(whole.slice(250 * i, 250), tmp_path / f"{i}.parquet", row_group_size=60)
+    seen = []
+    table = er.build(
+        folders.new(),
+        str(tmp_path / "*.parquet"),
+        KEY,
+        shards=5,
+        values=VALUES,
+        backend="local",
+        piece_bytes=1000,
+        progress=lambda *state: seen.append(state),
+    )
+    expected = er.build(folders.new(), [whole.slice(0, 300), whole.slice(300)], KEY, shards=1, backend="local")
+    assert table.range(None, None).equals(expected.range(None, None))
+    assert {stage for stage, _, _ in seen} == {"sampling", "dividing", "writing"}
+    assert all(0 <= done <= total for _, done, total in seen)
+    # The Parquet files are everybody's.
+    folder = table.root + "/shards"
+    import os
+
+    rows = [pq.read_table(f"{folder}/{name}/rows.parquet").num_rows for name in os.listdir(folder)]
+    assert sum(rows) == 1000
+    with pytest.raises(FileNotFoundError, match="no file matches"):
+        er.build(folders.new(), str(tmp_path / "none-*"), KEY, shards=2)
+    with pytest.raises(KeyError, match="no column 'x'"):
+        er.build(folders.new(), whole, ["x"], shards=2)
+    with pytest.raises(FileExistsError, match="replace=True"):
+        er.build(table.root, whole, KEY, shards=2)
+    assert er.build(table.root, whole, KEY, shards=2, replace=True, backend="local").generation == 2
+
+
+def test_calls_and_bytes_do_not_depend_on_the_size_of_the_table(folders):
+    traffic = []
+    for rows_ in (2_000, 64_000):
+        source = pa.table({"k": np.arange(rows_), "v": np.arange(rows_)})
+        table = er.build(folders.new(), source, "k", shards=64, values=["v"], backend="local")
+        keys = np.arange(0, rows_, rows_ // 500)
+        before = table.status()["traffic"]
+        assert table.sum("v", 3, rows_ - 3) == sum(range(3, rows_ - 2))
+        assert table.status()["traffic"]["requests"] - before["requests"] == 2
+        assert table.sum("v", None, None) == rows_ * (rows_ - 1) // 2
+        assert table.status()["traffic"]["requests"] - before["requests"] == 2
+        table.find(keys)
+        er.join_asof(pa.table({"k": keys}), table, on="k")
+        traffic.append(table.status()["traffic"])
+    assert traffic[0] == traffic[1]
+
+
+def test_frames_of_other_libraries(folders):
+    import pandas as pd
+    import polars as pl
+
+    quotes = table_of([(sym, t, t, float(t)) for sym in ("a", "b") for t in range(20)])
+    table = er.build(folders.new(), quotes, KEY, shards=4, values=VALUES, backend="local")
+    trades = frame_of([("a", 3), ("b", 40), ("c", 1)])
+    for left in (pl.DataFrame(trades), trades.to_pandas(), trades):
+        answer = er.join_asof(left, table, on="time", by="sym")
+        assert type(answer) is type(left)
+        window = er.join_window(
+            left, table, on="time", by="sym", window=("-2us", "0us"), agg={"qty": "sum", "*": "count"}
+        )
+        assert type(window) is type(left)
+        column = window["qty_sum"]
+        found = column.to_pylist() if isinstance(left, pa.Table) else [None if pd.isna(v) else v for v in list(column)]
+        assert found == [6, None, None]
+
+
+def test_left_keys_need_an_equal_in_the_table(folders):
+    table = er.build(folders.new(), pa.table({"k": [1, 2], "v": [1, 2]}), "k", shards=2, values=["v"], backend="local")
+    with pytest.raises(ValueError, match="no equal"):
+        er.join_asof(pa.table({"k": [1.5]}), table, on="k")
+    with pytest.raises(ValueError, match="by is"):
+        er.join_asof(pa.table({"k": [1], "g": [1]}), table, on="k", by="g")
+    with pytest.raises(TypeError, match="sharded|frames"):
+        er.join_asof(pa.table({"k": [1]}), pa.table({"k": [1]}), on="k")
+    with pytest.raises(TypeError, match="frames"):
+        er.join_window(pa.table({"k": [1]}), pa.table({"k": [1]}), on="k", window=(0, 1), agg={"*": "count"})
+    with pytest.raises(KeyError, match="no aggregates"):
+        er.join_window(pa.table({"k": [1]}), table, on="k", window=(0, 1), agg={"k": "sum"})
+
+
+def test_nan_is_in_no_window(folders):
+    right = pa.table({"k": [1.0, math.nan, math.inf], "v": [1, 2, 4]})
+    left = pa.table({"k": [0.0, math.nan]})
+    table = er.build(folders.new(), right, "k", shards=2, values=["v"], backend="local")
+    for window in ((0, None), (None, None), (None, 5)):
+        options = dict(on="k", window=window, agg={"v": "sum"})
+        expected = es.join_window(left, es.prepare(right, on="k"), **options).column("v_sum").to_pylist()
+        assert er.join_window(left, table, **options).column("v_sum").to_pylist() == expected
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+def test_two_tables_with_the_same_splits(folders, tmp_path, shards):
+    rng = np.random.default_rng(shards)
+    n = 500
+    syms = pa.array(rng.choice(SYMS, n))
+    quotes = pa.table({"sym": syms, "time": rng.integers(0, 99, n), "bid": range(n)})
+    trades = pa.table({"sym": pa.array(rng.choice(SYMS, 80)), "time": rng.integers(-5, 120, 80), "id": range(80)})
+    right = er.build(folders.new(), quotes, KEY, shards=shards, backend="local")
+    left = er.build(folders.new(), trades, KEY, shards=1, like=right, backend="local")
+    assert left.shards == shards
+    left.append(pa.table({"sym": pa.array(["a"]), "time": [50], "id": [80]}))
+    for strategy in ("backward", "forward"):
+        options = dict(on="time", by="sym", strategy=strategy)
+        files = er.join_asof(left, right, into=tmp_path / strategy, **options)
+        expected = es.join_asof(left.range(None, None), quotes, **options)
+        assert pa.concat_tables([pq.read_table(file) for file in files]).to_pylist() == expected.to_pylist()
+    with pytest.raises(TypeError, match="into"):
+        er.join_asof(left, right, on="time", by="sym")
+
+
+def test_a_table_that_is_replaced_by_another_one_is_not_read_on(folders):
+    reader = er.build(folders.new(), pa.table({"k": [1, 2, 3]}), "k", shards=2, backend="local")
+    for keys in (["a"], ["b"], ["c"]):
+        other = er.build(reader.root, pa.table({"k": keys}), "k", shards=1, replace=True, backend="local")
+    other.sweep(keep=1)
+    with pytest.raises(ValueError, match="open it again"):
+        reader.find([1, 2])
+    assert er.open(reader.root, backend="local").contains("c")
+
+
+def test_first_and_last_of_equal_keys_are_those_of_the_first_and_last_row(folders):
+    """Whole shards are answered from the bounds, which have to know that appended rows come later."""
+    parts = [table_of([("a", 3, value, None), ("a", 3, None, None)], 2 * i) for i, value in enumerate((1, 2, 3))]
+    table = er.build(folders.new(), parts[0], KEY, shards=1, values=VALUES, backend="local")
+    left, options = frame_of([("a", 3)]), dict(on="time", by="sym", window=(-1, 1), agg={"qty": ["first", "last"]})
+    for more in parts[1:]:
+        table.append(more)
+    for _ in range(2):
+        answer = er.join_window(left, table, **options).to_pydict()
+        assert (answer["qty_first"], answer["qty_last"]) == ([1], [3])
+        table.compact()
+    assert table.status()["traffic"]["requests"] == 0

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown.
+
+usage: figures.py
+
+A row of a table is found by the words that its first cell begins with. A row that is not listed here is an error, so
+that a new figure brings its source along; `WITHOUT` names those that a page of docs/design measured without a file.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+G = 1e9
+
+
+def rows(name, **wanted):
+    with open(ROOT / "bench" / "results" / f"{name}.json") as file:
+        found = [r for r in json.load(file)["rows"] if all(r.get(k) == v for k, v in wanted.items())]
+    assert found, f"{name}.json has no row with {wanted}"
+    return found
+
+
+def rate(name, **wanted):
+    (found,) = rows(name, **wanted)
+    return found["rate"] / G
+
+
+def ratio(name, peer, **wanted):
+    (found,) = rows(name, **wanted)
+    return found["ratio"][peer]
+
+
+def from_to(name, peer):
+    values = [r["ratio"][peer] for r in rows(name)]
+    return f"{min(values):.1f}x to {max(values):.1f}x"
+
+
+def blink(op, digits=1, **wanted):
+    """Both key types of one file."""
+    return [f"{rate(op[0], op=op[1], key_type=k, **wanted):.{digits}f}" for k in ("u32", "u64")]
+
+
+def batches(op, size, digits=(1, 1)):
+    where = {"op": op, "keys": 2**26, "queries": size, "path": "automatic"}
+    cells = []
+    for n, d in zip((1, 2), digits):
+        values = [r["rate"] / G for r in rows(f"gpu-blink-distributions-{n}", **where)]
+        cells.append(" ... ".join(significant(v, d) for v in (min(values), max(values))))
+    return cells
+
+
+def significant(value, digits):
+    """digits behind the point, or a format."""
+    return f"{value:.{digits}f}" if isinstance(digits, int) else digits(value)
+
+
+def two(value):
+    """Two digits that count."""
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def radix(size):
+    where = {"op": "insert", "queries": size, "path": "automatic"}
+    values = [r["rate"] / G for n in (1, 2) for r in rows(f"gpu-radix-distributions-{n}", **where)]
+    digits = 2 if size == 2**22 else 4
+    return f"{min(values):.{digits}f} ... {max(values):.{digits}f}"
+
+
+def find(kind):
+    return [f"{rate(f'gpu-find-{kind}', keys=2**n):.1f}" for n in (20, 25, 27, 29)] + [
+        from_to(f"gpu-find-{kind}", "thrust-lower-bound")
+    ]
+
+
+def skew():
+    kinds = ("clustered", "zipf", "adversarial")
+    ratios = [ratio("gpu-skew", "thrust-lower-bound", distribution=k) for k in kinds]
+    return [
+        "", "", " / ".join(f"{rate('gpu-skew', distribution=k):.1f}" for k in kinds), "",
+        f"{min(ratios):.1f}x to {max(ratios):.1f}x",
+    ]  # fmt: skip
+
+
+def pair(name, digits):
+    return " / ".join(f"{rate(name, keys=2**n):.{digits}f}" for n in (24, 27))
+
+
+def query_engine(file, op, peer="duckdb", digits=1):
+    found = [r for r in rows(f"query-engine/{file}") if r["op"] == op]
+    assert len(found) == 1, (file, op, [r["op"] for r in rows(f"query-engine/{file}")])
+    return f"{found[0]['ratio'][peer]:.{digits}f}"
+
+
+# The beginning of a row's first cell -> the other cells.
+EXPECTED = {
+    "find, u32 -> u32": lambda: find("u32"),
+    "find, u64 -> u64": lambda: find("u64"),
+    "find, clustered / zipf / adversarial": skew,
+    "find, queries in order, u32": lambda: ["", "", f"{rate('gpu-sorted'):.0f}", "",
+                                           f"{ratio('gpu-sorted', 'thrust-lower-bound'):.1f}x"],
+    "sum over a million keys": lambda: ["", "", f"{rate('gpu-sum', op='sum'):.1f}", "", ""],
+    "insert 2^24 new keys, key by key": lambda: blink(("gpu-blink-insert", "insert")),
+    "the same as a batch, worst": lambda: batches("insert", 2**24),
+    "batches of 2^20 keys": lambda: batches("insert", 2**20, (1, two)),
+    "batches of 2^16 keys": lambda: batches("insert", 2**16, (two, two)),
+    "batches of 2^8 keys": lambda: batches("insert", 2**8, (4, 4)),
+    "insert 2^26 keys into an empty tree, key by key": lambda: blink(("gpu-blink-insert", "insert-empty")),
+    "find after that": lambda: blink(("gpu-blink-find", "find-after-insert"), keys=2**26),
+    "erase 2^25 keys, key by key": lambda: blink(("gpu-blink-erase", "erase")),
+    "erase 2^24 keys as a batch": lambda: batches("erase", 2**24),
+    "half updates, half finds": lambda: blink(("gpu-blink-ycsb-1", "ycsb-a")),
+    "ranges of 32 elements": lambda: blink(("gpu-blink-range-1", "range")),
+    "the same from full leaves": lambda: blink(("gpu-blink-range-2", "range")),
+    "counts of ranges": lambda: blink(("gpu-blink-range-1", "count")),
+    "find, keys of 32 bytes": lambda: [pair("gpu-radix-1", 1)],
+    "find, keys of 8 bytes": lambda: [pair("gpu-radix-2", 1)],
+    "find, URLs": lambda: [f"{rate('gpu-radix-data', distribution='urls'):.1f}"],
+    "find, end to end from host memory": lambda: [
+        " / ".join(f"{rate('gpu-radix-host-1', batch=2**n):.1f}" for n in (15, 17))],
+    "insert 2^22 new keys into 2^24": lambda: [radix(2**22)],
+    "the same in batches of 2^12": lambda: [radix(2**12)],
+    "static tree, u32, find in 2^24": lambda: [
+        f"{ratio('cpu-find-2p24', 'lower-bound'):.0f}x {ratio('cpu-find-2p24', 'absl-btree'):.0f}x"],
+    "static tree, u32, lower bound": lambda: [
+        f"{ratio('cpu-lower-bound-2p28-1', 'lower-bound'):.0f}x {ratio('cpu-lower-bound-2p28-2', 'lower-bound'):.0f}x"],
+    "B-link tree, u64, 2^22 keys": lambda: [
+        f"{ratio('cpu-blink', 'absl-btree', op='insert', path='bulk'):.1f}x "
+        f"{ratio('cpu-blink', 'absl-btree', op='insert', path='per-key'):.1f}x "
+        f"{ratio('cpu-blink', 'absl-btree', op='find'):.1f}x"],
+    "radix tree, 2^22 keys": lambda: [
+        f"{ratio('cpu-radix', 'std-map', keys=2**22):.0f}x {ratio('cpu-radix', 'absl-btree', keys=2**22):.0f}x "
+        f"{ratio('cpu-radix', 'pointer-art', keys=2**22):.1f}x"],
+    "COUNT and SUM over 10 %": lambda: [
+        f"{query_engine('ranges-cpu', 'COUNT and SUM over 10 % of the rows', digits=0)}x / "
+        f"{query_engine('ranges-cpu', '1,000 rows by range', digits=0)}x"],
+    "as-of join of 2^20": lambda: [f"{query_engine('joins-cpu', 'as-of join, without an index')}x / "
+                                   f"{query_engine('joins-cpu', 'as-of join, with an index')}x"],
+    "band join of 2^20": lambda: [f"{query_engine('joins-cpu', 'band join, without an index')}x / "
+                                  f"{query_engine('joins-cpu', 'band join, with an index', digits=0)}x"],
+    "load of 1 GB": lambda: [f"{query_engine('loads-cpu', 'load of CSV', 'arrow', 2)}x / "
+                             f"{query_engine('loads-cpu', 'load of Parquet', 'arrow', 2)}x"],
+}  # fmt: skip
+# Measured without a file; the page is in the row.
+WITHOUT = ("insert 2^26 random keys into an empty tree",)
+# Rows that have no figure of ours.
+TABLES_WITHOUT_FIGURES = ("which index", "table")
+
+
+def tables(text):
+    """Rows of cells, by table."""
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        yield [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+
+
+def main():
+    wrong, seen = [], set()
+    for table in tables((ROOT / "README.md").read_text()):
+        if table[0][0] in TABLES_WITHOUT_FIGURES:
+            continue
+        for first, *cells in table[2:]:
+            name = next((k for k in EXPECTED if first.startswith(k)), None)
+            if name is None:
+                if not first.startswith(WITHOUT):
+                    wrong.append(f"README.md: tests/docs/figures.py knows no source of the row '{first[:60]}'")
+                continue
+            seen.add(name)
+            for shown, expected in zip(cells, EXPECTED[name]()):
+                figures = re.findall(r"\d[\d.]*(?:x)?", re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|2\^\d+", "", shown))
+                if figures != re.findall(r"\d[\d.]*(?:x)?", expected):
+                    wrong.append(f"README.md: '{first[:60]}' shows {shown}, and bench/results has {expected}")
+    for name in EXPECTED.keys() - seen:
+        wrong.append(f"tests/docs/figures.py: README.md has no row '{name}'")
+    print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
