@@ -32,8 +32,10 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
             tmp_path / "t", source, ["sym", "time"], shards=6, values=["bid"], backend="ray", owners=3, num_cpus=0.5
         )
         local = er.open(tmp_path / "t", backend="local")
+        # Spreading is a wish to Ray's scheduler. Three owners with half a CPU each cannot be on one node of one CPU.
         places = {owner["node"] for owner in table.status()["owners"]}
-        assert len(places) == 3
+        assert len(places) >= 2
+        removed_node = next(node for node in others if node.node_id in places)
         kinds = cluster_queries(3)
         expected = {kind: query(local) for kind, query in kinds.items()}
         started, problems, finished = threading.Event(), [], []
@@ -53,12 +55,12 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
         started.wait()
-        nodes.remove_node(others[0], allow_graceful=False)
+        nodes.remove_node(removed_node, allow_graceful=False)
         removed.set()
         thread.join(timeout=120)
         assert not thread.is_alive() and not problems, problems
         left = {owner["node"] for owner in table.status()["owners"]}
-        assert len(left) == 2 and left < places
+        assert removed_node.node_id not in left
         table.close()
     finally:
         ray.shutdown()
