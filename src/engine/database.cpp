@@ -10,8 +10,8 @@
 #include <new>
 
 #include "engine/deep_stack.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/parameter_batch.hpp"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "espalier/engine/database.hpp"
 #include "espalier/engine/sql_error.hpp"

@@ -10,10 +10,10 @@
 #include <optional>
 #include <random>
 
-#include "engine/exec/radix_sort.hpp"
-#include "engine/exec/relation.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/top_k.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/keys/radix_sort.hpp"
+#include "engine/keys/sort.hpp"
+#include "engine/keys/top_k.hpp"
 
 namespace espalier::engine {
 namespace {

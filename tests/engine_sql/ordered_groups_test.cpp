@@ -1,6 +1,6 @@
 // ordered_groups_test.cpp - places of values in groups, beside sorted arrays: packed words, comparisons, and what lies
 // outside of all values.
-#include "engine/exec/ordered_groups.hpp"
+#include "engine/keys/ordered_groups.hpp"
 
 #include <arrow/api.h>
 #include <gtest/gtest.h>

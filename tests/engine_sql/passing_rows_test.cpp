@@ -1,6 +1,6 @@
 // passing_rows_test.cpp - rows that a mask lets through, beside Arrow's own filter: all types, pieces of arrays that
 // begin anywhere in a byte, NULLs in the mask and in the values.
-#include "engine/exec/selection_vector.hpp"
+#include "engine/expr/selection_vector.hpp"
 
 #include <arrow/api.h>
 #include <arrow/compute/api.h>

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/exec/groups.hpp"
-#include "engine/exec/key_packer.hpp"
-#include "engine/exec/normalized_keys.hpp"
+#include "engine/keys/groups.hpp"
+#include "engine/keys/key_packer.hpp"
+#include "engine/keys/normalized_keys.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
-#include "engine/exec/relation.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/text_order.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/keys/sort.hpp"
+#include "engine/keys/text_order.hpp"
 #include "engine/stop.hpp"
 #include "support/less_work.hpp"
 

@@ -1,6 +1,6 @@
 // word_matches_test.cpp - rows of two sides with equal words, beside a map of lists: words close together and far
 // apart, once and often on either side, rows without a key, and words that only one side has.
-#include "engine/exec/hash_join_probe.hpp"
+#include "engine/keys/hash_join_probe.hpp"
 
 #include <gtest/gtest.h>
 

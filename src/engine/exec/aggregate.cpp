@@ -12,12 +12,12 @@
 #include <cmath>
 #include <string_view>
 
-#include "engine/exec/decimal_double.hpp"
-#include "engine/exec/relation.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/decimal_double.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/float_sum.hpp"
 #include "engine/parallel.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
 

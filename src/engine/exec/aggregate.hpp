@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "engine/exec/groups.hpp"
-#include "engine/sql/expr.hpp"
+#include "engine/expr/expr.hpp"
+#include "engine/keys/groups.hpp"
 
 namespace espalier::engine {
 

@@ -1,9 +1,9 @@
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 
 #include <cctype>
 
-#include "engine/exec/text_pieces.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/text_pieces.hpp"
 
 namespace espalier::engine {
 

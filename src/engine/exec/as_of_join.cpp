@@ -11,9 +11,9 @@
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/nearest_rows.hpp"
-#include "engine/exec/ordered_groups.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
-#include "engine/exec/text_pieces.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/expr/text_pieces.hpp"
+#include "engine/keys/ordered_groups.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
 

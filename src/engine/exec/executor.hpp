@@ -9,11 +9,11 @@
 #include <map>
 #include <optional>
 
-#include "engine/exec/evaluate.hpp"
-#include "engine/exec/groups.hpp"
 #include "engine/exec/piecewise_aggregate.hpp"
 #include "engine/exec/pipeline.hpp"
-#include "engine/exec/relation.hpp"
+#include "engine/expr/evaluate.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/keys/groups.hpp"
 #include "engine/plan/node.hpp"
 
 namespace espalier::engine {

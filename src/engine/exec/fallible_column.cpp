@@ -7,12 +7,12 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/exec/groups.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/join_pairs.hpp"
-#include "engine/exec/ordered_groups.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/failing.hpp"
+#include "engine/expr/failing.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/keys/groups.hpp"
+#include "engine/keys/ordered_groups.hpp"
 #include "engine/stop.hpp"
 #include "engine/types.hpp"
 

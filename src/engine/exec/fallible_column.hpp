@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/exec/evaluate.hpp"
+#include "engine/expr/evaluate.hpp"
 
 namespace espalier::engine {
 

@@ -8,18 +8,18 @@
 #include <span>
 
 #include "engine/catalog.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/join_pairs.hpp"
-#include "engine/exec/ordered_groups.hpp"
 #include "engine/exec/piece_list.hpp"
-#include "engine/exec/text_pieces.hpp"
+#include "engine/expr/failing.hpp"
+#include "engine/expr/text_pieces.hpp"
+#include "engine/keys/ordered_groups.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
 #include "engine/plan/visit.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/failing.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include "engine/exec/hash_join_probe.hpp"
-#include "engine/exec/key_packer.hpp"
+#include "engine/keys/hash_join_probe.hpp"
+#include "engine/keys/key_packer.hpp"
 #include "engine/parallel.hpp"
 #include "engine/stop.hpp"
 

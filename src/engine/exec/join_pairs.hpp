@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "engine/exec/evaluate.hpp"
-#include "engine/exec/groups.hpp"
+#include "engine/expr/evaluate.hpp"
+#include "engine/keys/groups.hpp"
 #include "engine/plan/node.hpp"
 
 namespace espalier::engine {

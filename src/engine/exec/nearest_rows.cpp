@@ -10,8 +10,8 @@
 #include <cstring>
 #include <limits>
 
-#include "engine/exec/normalized_keys.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/keys/normalized_keys.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
 #include "engine/stop.hpp"

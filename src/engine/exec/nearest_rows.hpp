@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/exec/relation.hpp"
+#include "engine/expr/relation.hpp"
 #include "espalier/join/column.hpp"
 
 namespace espalier::engine {

@@ -6,14 +6,14 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
+#include "engine/error.hpp"
 #include "engine/exec/aggregate.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/ordered_aggregate.hpp"
 #include "engine/exec/piecewise_aggregate.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
-#include "engine/exec/text_pieces.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/expr/text_pieces.hpp"
 #include "engine/memory_budget.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {

@@ -7,9 +7,9 @@
 
 #include "engine/catalog.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/text_order.hpp"
-#include "engine/exec/top_k.hpp"
+#include "engine/keys/sort.hpp"
+#include "engine/keys/text_order.hpp"
+#include "engine/keys/top_k.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/table/table_version.hpp"
 

@@ -10,12 +10,12 @@
 #include <cmath>
 #include <string>
 
-#include "engine/exec/relation.hpp"
-#include "engine/exec/sort.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
-#include "engine/exec/text_pieces.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/expr/text_pieces.hpp"
+#include "engine/keys/sort.hpp"
 #include "engine/memory_budget.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/exec/groups.hpp"
-#include "engine/sql/expr.hpp"
+#include "engine/expr/expr.hpp"
+#include "engine/keys/groups.hpp"
 
 namespace espalier::engine {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/exec/relation.hpp"
+#include "engine/expr/relation.hpp"
 
 namespace espalier::engine {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/exec/relation.hpp"
+#include "engine/expr/relation.hpp"
 #include "engine/plan/node.hpp"
 
 namespace espalier::engine {

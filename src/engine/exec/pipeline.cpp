@@ -7,13 +7,13 @@
 #include <chrono>
 
 #include "engine/catalog.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/join_pairs.hpp"
-#include "engine/exec/text_pieces.hpp"
+#include "engine/expr/text_pieces.hpp"
 #include "engine/parallel.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "engine/exec/groups.hpp"
-#include "engine/exec/relation.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/keys/groups.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/plan/node.hpp"
 

@@ -11,12 +11,12 @@
 #include <numeric>
 
 #include "engine/catalog.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/index_aggregate.hpp"
-#include "engine/exec/index_shape.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/parallel_sort.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/plan/index_aggregate.hpp"
+#include "engine/plan/index_shape.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {

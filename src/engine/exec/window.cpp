@@ -7,12 +7,12 @@
 #include <map>
 
 #include "engine/exec/executor.hpp"
-#include "engine/exec/groups.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/window_frames.hpp"
 #include "engine/exec/window_ranks.hpp"
 #include "engine/exec/window_rows.hpp"
 #include "engine/exec/window_sums.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/keys/groups.hpp"
 #include "engine/memory_budget.hpp"
 
 namespace espalier::engine {

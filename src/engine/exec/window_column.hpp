@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/exec/relation.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/parallel.hpp"
 
 namespace espalier::engine {

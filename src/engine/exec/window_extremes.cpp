@@ -4,8 +4,8 @@
 #include <bit>
 #include <optional>
 
-#include "engine/exec/relation.hpp"
 #include "engine/exec/window_rows.hpp"
+#include "engine/expr/relation.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"

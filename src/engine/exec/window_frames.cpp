@@ -4,8 +4,8 @@
 #include <arrow/type.h>
 #include <arrow/util/decimal.h>
 
+#include "engine/error.hpp"
 #include "engine/exec/window_range.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {

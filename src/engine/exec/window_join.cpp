@@ -10,16 +10,16 @@
 
 #include <algorithm>
 
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
-#include "engine/exec/ordered_groups.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
 #include "engine/exec/window_column.hpp"
 #include "engine/exec/window_rows.hpp"
 #include "engine/exec/window_sums.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/keys/ordered_groups.hpp"
 #include "engine/memory_budget.hpp"
-#include "engine/sql/error.hpp"
 
 namespace espalier::engine {
 namespace {

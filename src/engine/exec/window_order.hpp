@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/exec/sort.hpp"
+#include "engine/keys/sort.hpp"
 #include "engine/parallel.hpp"
 
 namespace espalier::engine {

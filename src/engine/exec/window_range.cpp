@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/exec/normalized_keys.hpp"
-#include "engine/exec/relation.hpp"
+#include "engine/expr/relation.hpp"
+#include "engine/keys/normalized_keys.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
 

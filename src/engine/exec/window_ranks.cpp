@@ -3,8 +3,8 @@
 #include <arrow/array.h>
 #include <arrow/chunked_array.h>
 
+#include "engine/error.hpp"
 #include "engine/exec/window_column.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {

@@ -4,8 +4,8 @@
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
 
-#include "engine/exec/relation.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/relation.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
 

@@ -10,13 +10,13 @@
 #include <numeric>
 #include <optional>
 
-#include "engine/exec/decimal_double.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/fixed_point.hpp"
 #include "engine/exec/window_column.hpp"
+#include "engine/expr/decimal_double.hpp"
 #include "engine/float_sum.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel_sort.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/stop.hpp"
 #include "espalier/core/config.hpp"
 

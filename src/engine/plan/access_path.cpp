@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "engine/catalog.hpp"
-#include "engine/exec/index_shape.hpp"
+#include "engine/error.hpp"
+#include "engine/plan/index_shape.hpp"
 #include "engine/plan/planner.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {

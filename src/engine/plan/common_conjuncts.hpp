@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/sql/expr.hpp"
+#include "engine/expr/expr.hpp"
 
 namespace espalier::engine {
 

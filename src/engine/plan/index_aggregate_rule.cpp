@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/catalog.hpp"
-#include "engine/exec/index_aggregate.hpp"
+#include "engine/plan/index_aggregate.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/table/table_version.hpp"
 

@@ -7,11 +7,11 @@
 #include <limits>
 
 #include "engine/catalog.hpp"
+#include "engine/expr/failing.hpp"
 #include "engine/plan/join_order.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
-#include "engine/sql/failing.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/expr/expr.hpp"
 #include "engine/index/table_index.hpp"
-#include "engine/sql/expr.hpp"
 #include "engine/types.hpp"
 
 namespace espalier::engine {

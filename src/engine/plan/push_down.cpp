@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/expr/failing.hpp"
 #include "engine/plan/common_conjuncts.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/visit.hpp"
-#include "engine/sql/failing.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "engine/catalog.hpp"
-#include "engine/exec/evaluate.hpp"
-#include "engine/exec/groups.hpp"
-#include "engine/exec/text_pieces.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/evaluate.hpp"
+#include "engine/expr/text_pieces.hpp"
+#include "engine/keys/groups.hpp"
 #include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 

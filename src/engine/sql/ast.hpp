@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/sql/frame.hpp"
+#include "engine/expr/frame.hpp"
 
 namespace espalier::engine::ast {
 

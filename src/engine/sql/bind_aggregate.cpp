@@ -4,11 +4,11 @@
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/functions.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/clauses.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/functions.hpp"
 
 namespace espalier::engine {
 namespace {

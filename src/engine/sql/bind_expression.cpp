@@ -8,12 +8,12 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/functions.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/functions.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/sql/interval.hpp"
 #include "engine/sql/limits.hpp"

@@ -6,9 +6,9 @@
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/interval.hpp"
 
 namespace espalier::engine {

@@ -3,10 +3,10 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
 #include "engine/plan/shared_plans.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/table/read.hpp"

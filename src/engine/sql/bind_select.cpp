@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "engine/exec/evaluate.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/evaluate.hpp"
+#include "engine/expr/functions.hpp"
 #include "engine/plan/shared_plans.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/functions.hpp"
 #include "engine/sql/group.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/window.hpp"

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/functions.hpp"
 #include "engine/sql/binder.hpp"
 #include "engine/sql/clauses.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/functions.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/sql/window_definition.hpp"
 

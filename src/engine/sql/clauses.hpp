@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "engine/expr/expr.hpp"
 #include "engine/sql/ast.hpp"
-#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "engine/error.hpp"
+#include "engine/expr/failing.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/failing.hpp"
 
 namespace espalier::engine {
 bool uses_any(const expr_ptr& e, const std::set<column_id>& columns) {

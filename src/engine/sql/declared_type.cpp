@@ -4,8 +4,8 @@
 #include <arrow/util/decimal.h>
 #include <fmt/format.h>
 
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "engine/catalog.hpp"
+#include "engine/expr/expr.hpp"
 #include "engine/sql/ast.hpp"
-#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/failing.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
-#include "engine/sql/failing.hpp"
 #include "engine/sql/window_join_rule.hpp"
 
 namespace espalier::engine {

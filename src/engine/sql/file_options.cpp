@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 
 namespace espalier::engine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 
 namespace espalier::engine {
 namespace {

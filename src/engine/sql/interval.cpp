@@ -11,8 +11,8 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
 #include "espalier/core/config.hpp"
 
 namespace espalier::engine {

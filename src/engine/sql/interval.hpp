@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "engine/expr/expr.hpp"
 #include "engine/sql/ast.hpp"
-#include "engine/sql/expr.hpp"
 
 namespace espalier::engine {
 

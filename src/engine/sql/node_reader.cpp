@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 
 namespace espalier::engine {
 namespace {

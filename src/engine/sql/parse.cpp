@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "engine/error.hpp"
 #include "engine/json_tree.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"
@@ -68,7 +68,8 @@ json_tree parse_tree(std::string_view text) {
                     as_sentence(problem->message) + syntax_hint(text, place));
   }
   json_tree tree(nlohmann::json::parse(result.get().parse_tree, nullptr, false));
-  if (tree->is_discarded()) throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
+  if (tree->is_discarded())
+    throw_sql_error(0, "The statement is not valid UTF-8, or the parser's tree cannot be read.");
   return tree;
 }
 

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"
 #include "engine/sql/unsupported_syntax.hpp"

@@ -1,7 +1,7 @@
 // read_window.cpp - reads OVER (...) and the WINDOW clause.
 #include <nlohmann/json.hpp>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"
 

@@ -6,10 +6,10 @@
 #include <arrow/table.h>
 #include <arrow/type.h>
 
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/interval.hpp"
 #include "engine/stop.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/limits.hpp"
 #include "engine/sql/parse.hpp"
 

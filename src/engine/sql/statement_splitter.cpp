@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 #include "engine/sql/parse.hpp"
 #include "espalier/engine/database.hpp"
 

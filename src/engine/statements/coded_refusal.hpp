@@ -1,7 +1,7 @@
 // coded_refusal.hpp - assigns SQLSTATEs to errors by the stage of the statement in which they occur.
 #pragma once
 
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
 
 namespace espalier::engine {
 

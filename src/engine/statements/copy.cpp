@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/file_options.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/sql/declared_type.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
+#include "engine/expr/coerce.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
 #include "engine/sql/declared_type.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/open_transaction.hpp"

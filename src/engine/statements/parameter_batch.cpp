@@ -14,15 +14,15 @@
 #include <map>
 #include <numeric>
 
-#include "engine/exec/cast.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/index_aggregate.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/cast.hpp"
+#include "engine/expr/coerce.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
+#include "engine/plan/index_aggregate.hpp"
 #include "engine/plan/shared_plans.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/coerce.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {

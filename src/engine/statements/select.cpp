@@ -3,11 +3,11 @@
 #include <arrow/type.h>
 #include <fmt/format.h>
 
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
-#include "engine/exec/sql_arrow_status.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/plan/explain.hpp"
 #include "engine/sql/binder.hpp"
-#include "engine/sql/error.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/session.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "engine/exec/sql_arrow_status.hpp"
-#include "engine/sql/error.hpp"
+#include "engine/error.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/sql/hints.hpp"
 #include "engine/statements/coded_refusal.hpp"
 #include "engine/statements/open_transaction.hpp"
