@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "espalier/device/device.hpp"
-#include "espalier/static_tree/options.hpp"
+#include "espalier/index/options.hpp"
 
 namespace espalier::bench {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "espalier/blink_tree/index.hpp"
-#include "espalier/static_tree/result.hpp"
+#include "espalier/index/result.hpp"
 #include "kinds.hpp"
 
 namespace espalier::python {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "espalier/static_tree/result.hpp"
+#include "espalier/index/result.hpp"
 #include "kinds.hpp"
 
 namespace espalier::python {

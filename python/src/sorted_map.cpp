@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "espalier/static_tree/result.hpp"
+#include "espalier/index/result.hpp"
 #include "fixed_index.hpp"
 #include "kinds.hpp"
 

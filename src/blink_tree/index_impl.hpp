@@ -324,22 +324,19 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     const scalar_kind kind = V == 0 ? tree_.elements.key : tree_.elements.value;
     if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
     if (n == 0) return;
-    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
-    const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
-    const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
-    const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
     // Counted only if there might be too many.
-    if (!bounds && !floats && sum_bytes == 8 && leaves_now() * N >> 32 != 0) require_sums_fit(size(ex.order));
+    if (!is_bound(op) && !is_float(kind) && bytes_of(kind) < 8 && leaves_now() * N >> 32 != 0)
+      require_sums_fit(size(ex.order));
     read(ex, n, [=, this](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
-      output results(context, out, n * out_bytes);
+      output results(context, out, n * result_bytes(op, kind));
       output mask(context, found, n);
       blink_aggregate_job<view_type> job;
       job.tree = tree_.view;
       job.lo = low.data();
       job.hi = high.data();
       job.ends = ends;
-      job.op = static_cast<aggregate_kind>(op);
+      job.op = op;
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
       context.template launch_read<reads, how>(job, n, tree_.has_live_refs);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "espalier/blink_tree/node.hpp"
-#include "espalier/static_tree/options.hpp"
+#include "espalier/index/options.hpp"
 #include "espalier/trace/state.hpp"
 
 namespace espalier::detail {

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "espalier/static_tree/index.hpp"
+#include "espalier/index/elements.hpp"
+#include "espalier/index/options.hpp"
 
 namespace espalier::detail {
 

@@ -6,7 +6,7 @@
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
 #include "espalier/device/cpu.hpp"
-#include "espalier/static_tree/index.hpp"
+#include "espalier/index/elements.hpp"
 
 namespace espalier::detail {
 

@@ -92,8 +92,6 @@ class summary_keeper {
   void forget() { *this = {}; }
 
  private:
-  static bool is_bound(aggregate_op op) { return op == aggregate_op::min || op == aggregate_op::max; }
-
   [[nodiscard]] static raw_buffer prefix_sums(Context& context, const radix_view<V>& tree) {
     using sum = typename agg::sum_type;
     const std::uint64_t entries = tree.size / block_summaries::block + 1;  // includes the block of rank `size`

@@ -221,23 +221,18 @@ class radix_index_impl final : public radix_index {
     const scalar_kind kind = elements_.value;
     if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
     if constexpr (V == 4 || V == 8) {
-      const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
-      const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
-      const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
-      const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
       const auto known = [this, op] { return tree_.order_is_known && summaries_.knows(op); };
       with_derived_data(known, ex, lo.n, [=, this](Context& context) {
         const keys_in low(context, lo), high(context, hi);
-        output results(context, out, lo.n * out_bytes), mask(context, found, lo.n);
+        output results(context, out, lo.n * result_bytes(op, kind)), mask(context, found, lo.n);
         const buffer<std::uint64_t> begins = room<std::uint64_t>(context, lo.n);
         const buffer<std::uint64_t> counts = room<std::uint64_t>(context, lo.n);
         build_leaf_order(context, tree_);
         context.ask(slices(what, low, high, {ends}, begins.data(), counts.data()), lo.n);
         if (!summaries_.knows(op) && !may_walk(counts)) summaries_.know(context, tree_.view, op);
-        context.ask(
-            radix_aggregate_job<V>{tree_.view, summaries_.view(), static_cast<aggregate_kind>(op), begins.data(),
-                                   counts.data(), results.data(), static_cast<std::uint8_t*>(mask.data())},
-            lo.n);
+        context.ask(radix_aggregate_job<V>{tree_.view, summaries_.view(), op, begins.data(), counts.data(),
+                                           results.data(), static_cast<std::uint8_t*>(mask.data())},
+                    lo.n);
         results.copy_back(context);
         mask.copy_back(context);
       });

@@ -60,13 +60,10 @@ struct columns_of<count_job<W, V>> : range_columns<count_job<W, V>> {
 };
 template <class W, unsigned V>
 struct columns_of<aggregate_job<W, V>> : range_columns<aggregate_job<W, V>> {
-  /// Sums of integers of 64 bits have 16 bytes, other sums and means 8; minima and maxima are values (of a set: keys).
   template <class F>
   static void answers(aggregate_job<W, V>& job, F f) {
     const scalar_kind kind = V == 0 ? job.tree.key : job.tree.value;
-    const bool bounds = job.op == aggregate_kind::min || job.op == aggregate_kind::max;
-    const bool wide = job.op == aggregate_kind::sum && bytes_of(kind) == 8 && kind != scalar_kind::f64;
-    f(job.out, bounds ? bytes_of(kind) : wide ? 16u : 8u);
+    f(job.out, result_bytes(job.op, kind));
     f(job.found, 1u);
   }
 };

@@ -225,18 +225,14 @@ class index_impl final : public static_index {
                  std::uint8_t* found, const execution& ex) const override {
     const scalar_kind kind = ValueBytes == 0 ? elements_.key : elements_.value;
     if (kind == scalar_kind::opaque) throw error("aggregate: the values of this tree are not numbers.");
-    const bool bounds = op == aggregate_op::min || op == aggregate_op::max;
-    const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
-    const unsigned sum_bytes = floats || bytes_of(kind) < 8 ? 8 : 16;
-    const unsigned out_bytes = bounds ? bytes_of(kind) : op == aggregate_op::sum ? sum_bytes : 8;
-    require_kept(bounds ? aggregates::min_max : aggregates::sum);
-    pieces(n, {input(lo, key_bytes()), input(hi, key_bytes()), output(out, out_bytes), output(found, 1)}, ex,
-           [this, op, ends](Context& context, const pointers& p, std::size_t count) {
+    require_kept(is_bound(op) ? aggregates::min_max : aggregates::sum);
+    pieces(n, {input(lo, key_bytes()), input(hi, key_bytes()), output(out, result_bytes(op, kind)), output(found, 1)},
+           ex, [this, op, ends](Context& context, const pointers& p, std::size_t count) {
              aggregate_job<Word, ValueBytes> job;
              job.lo = p[0];
              job.hi = p[1];
              job.ends = ends;
-             job.op = static_cast<aggregate_kind>(op);
+             job.op = op;
              job.out = p[2];
              job.found = static_cast<std::uint8_t*>(p[3]);
              launch_ranges(context, job, count);

@@ -239,7 +239,7 @@ class questions_on_gpu {
   }
 
   template <unsigned Lanes, class Out>
-  void aggregate_by(columns& answers, aggregate_kind op, const std::string& name, bool with_mask) {
+  void aggregate_by(columns& answers, detail::aggregate_op op, const std::string& name, bool with_mask) {
     const std::size_t n = asked_.in().size();
     lent<Out> out(setting_, n);
     lent<std::uint8_t> found(setting_, n);
@@ -255,10 +255,10 @@ class questions_on_gpu {
   }
   template <unsigned Lanes>
   void aggregates_by(columns& answers) {
-    aggregate_by<Lanes, sum_type>(answers, aggregate_kind::sum, "sum", false);
-    aggregate_by<Lanes, double>(answers, aggregate_kind::avg, "avg", false);
-    aggregate_by<Lanes, Word>(answers, aggregate_kind::min, "min", true);
-    aggregate_by<Lanes, Word>(answers, aggregate_kind::max, "max", true);
+    aggregate_by<Lanes, sum_type>(answers, detail::aggregate_op::sum, "sum", false);
+    aggregate_by<Lanes, double>(answers, detail::aggregate_op::avg, "avg", false);
+    aggregate_by<Lanes, Word>(answers, detail::aggregate_op::min, "min", true);
+    aggregate_by<Lanes, Word>(answers, detail::aggregate_op::max, "max", true);
   }
 
   const setting& setting_;

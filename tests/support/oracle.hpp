@@ -17,8 +17,8 @@
 
 #include "espalier/core/config.hpp"
 #include "espalier/core/scalar.hpp"
-#include "espalier/static_tree/options.hpp"
-#include "espalier/static_tree/result.hpp"
+#include "espalier/index/options.hpp"
+#include "espalier/index/result.hpp"
 #include "support/array.hpp"
 
 namespace espalier::test {

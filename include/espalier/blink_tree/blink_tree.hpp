@@ -17,8 +17,8 @@
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/ref.hpp"
+#include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
-#include "espalier/static_tree/result.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
 namespace espalier {

@@ -10,7 +10,7 @@
 
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
-#include "espalier/static_tree/index.hpp"  // element_type, execution, seek_kind, aggregate_op, range_buffers
+#include "espalier/index/elements.hpp"
 #include "espalier/trace/state.hpp"
 
 namespace espalier::detail {

@@ -7,7 +7,7 @@
 
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/node.hpp"
-#include "espalier/static_tree/jobs.hpp"  // aggregate_kind
+#include "espalier/index/elements.hpp"
 
 namespace espalier {
 
@@ -95,7 +95,7 @@ struct blink_rows_job : blink_range_job<View> {
 
 template <class View>
 struct blink_aggregate_job : blink_range_job<View> {
-  aggregate_kind op = aggregate_kind::sum;
+  detail::aggregate_op op = detail::aggregate_op::sum;
   void* out = nullptr;
   std::uint8_t* found = nullptr;
 };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "espalier/core/scalar.hpp"
-#include "espalier/static_tree/options.hpp"  // interval, range_options, validation
+#include "espalier/index/options.hpp"
 
 namespace espalier {
 

@@ -16,7 +16,7 @@
 
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/policy.hpp"
-#include "espalier/static_tree/index.hpp"
+#include "espalier/index/elements.hpp"
 
 namespace espalier {
 

@@ -396,20 +396,20 @@ struct blink_range_runner<Team, Reads, blink_view<Word, V, N>> : leaf_locator<Te
     using agg = aggregator<Word, V>;
     if (job.found != nullptr) job.found[i] = count != 0 ? 1 : 0;
     switch (job.op) {
-      case aggregate_kind::min:
+      case detail::aggregate_op::min:
         store_bits(kind, job.out, i, count == 0 ? Bits{0} : decode_bits(kind, least));
         return;
-      case aggregate_kind::max:
+      case detail::aggregate_op::max:
         store_bits(kind, job.out, i, count == 0 ? Bits{0} : decode_bits(kind, most));
         return;
-      case aggregate_kind::sum:
+      case detail::aggregate_op::sum:
         if (floats) {
           static_cast<double*>(job.out)[i] = sum;
         } else {
           static_cast<Exact*>(job.out)[i] = exact;
         }
         return;
-      case aggregate_kind::avg: {
+      case detail::aggregate_op::avg: {
         const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
         if (!floats) sum = agg::to_double(exact, is_signed);
         static_cast<double*>(job.out)[i] =

@@ -16,8 +16,8 @@
 
 #include "espalier/hybrid_tree/index.hpp"
 #include "espalier/hybrid_tree/options.hpp"
+#include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
-#include "espalier/static_tree/result.hpp"
 #include "espalier/static_tree/static_tree.hpp"
 
 namespace espalier {

@@ -8,7 +8,7 @@
 
 #include "espalier/blink_tree/index.hpp"  // seek_kind, write_op
 #include "espalier/hybrid_tree/options.hpp"
-#include "espalier/static_tree/index.hpp"  // element_type, range_buffers, aggregate_op
+#include "espalier/index/elements.hpp"
 
 namespace espalier::detail {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "espalier/static_tree/options.hpp"  // interval, range_options, validation
+#include "espalier/index/options.hpp"
 
 namespace espalier {
 

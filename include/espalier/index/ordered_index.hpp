@@ -19,8 +19,8 @@
 #include <type_traits>
 
 #include "espalier/device/device.hpp"
+#include "espalier/index/options.hpp"
 #include "espalier/index/seek.hpp"
-#include "espalier/static_tree/options.hpp"
 
 namespace espalier {
 

@@ -33,7 +33,7 @@ template <unsigned V>
 struct radix_aggregate_job {
   radix_view<V> tree;
   block_summaries kept;
-  aggregate_kind op = aggregate_kind::sum;
+  detail::aggregate_op op = detail::aggregate_op::sum;
   const std::uint64_t* begins = nullptr;
   const std::uint64_t* counts = nullptr;
   void* out = nullptr;
@@ -105,10 +105,10 @@ struct radix_aggregator {
     const std::uint64_t begin = job.begins[i], end = begin + job.counts[i];
     const bool some = begin < end;
     if (job.found != nullptr) job.found[i] = some ? 1 : 0;
-    if (job.op == aggregate_kind::min || job.op == aggregate_kind::max) {
+    if (job.op == detail::aggregate_op::min || job.op == detail::aggregate_op::max) {
       word result = 0;
       if (some)
-        result = decode_bits(kind, job.op == aggregate_kind::min
+        result = decode_bits(kind, job.op == detail::aggregate_op::min
                                        ? bound<smaller_word<word>>(t, job.kept, job.kept.minima, begin, end)
                                        : bound<larger_word<word>>(t, job.kept, job.kept.maxima, begin, end));
       store_bits(kind, job.out, i, result);
@@ -117,14 +117,14 @@ struct radix_aggregator {
     double sum = 0;
     if (kind == scalar_kind::f32 || kind == scalar_kind::f64) {
       sum = some ? float_sum(t, job.kept, begin, end) : 0.0;
-      if (job.op == aggregate_kind::sum) static_cast<double*>(job.out)[i] = sum;
+      if (job.op == detail::aggregate_op::sum) static_cast<double*>(job.out)[i] = sum;
     } else {
       const sum_type exact = some ? exact_sum(t, job.kept, begin, end) : sum_type{0};
-      if (job.op == aggregate_kind::sum) static_cast<sum_type*>(job.out)[i] = exact;
+      if (job.op == detail::aggregate_op::sum) static_cast<sum_type*>(job.out)[i] = exact;
       const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
       sum = values::to_double(exact, is_signed);
     }
-    if (job.op == aggregate_kind::avg)
+    if (job.op == detail::aggregate_op::avg)
       static_cast<double*>(job.out)[i] =
           some ? sum / static_cast<double>(end - begin) : std::numeric_limits<double>::quiet_NaN();
   }

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "espalier/core/byte_key.hpp"
+#include "espalier/index/result.hpp"  // require_equal
 #include "espalier/radix_tree/batch.hpp"
-#include "espalier/static_tree/result.hpp"  // require_equal
 
 namespace espalier {
 

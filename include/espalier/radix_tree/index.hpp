@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "espalier/index/elements.hpp"
 #include "espalier/radix_tree/key.hpp"
 #include "espalier/radix_tree/options.hpp"
-#include "espalier/static_tree/index.hpp"  // element_type, execution
 #include "espalier/trace/note.hpp"
 #include "espalier/trace/state.hpp"
 

@@ -10,9 +10,9 @@
 #include <cstdint>
 
 #include "espalier/core/config.hpp"
+#include "espalier/index/value_slot.hpp"
 #include "espalier/radix_tree/key.hpp"
 #include "espalier/radix_tree/link.hpp"
-#include "espalier/static_tree/layout.hpp"  // value_raw
 
 namespace espalier {
 

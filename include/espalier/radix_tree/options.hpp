@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "espalier/device/memory_resource.hpp"
-#include "espalier/static_tree/options.hpp"  // interval, range_options, validation
+#include "espalier/index/options.hpp"
 
 namespace espalier {
 

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include "espalier/core/scalar.hpp"
+#include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
 #include "espalier/radix_tree/batch.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "espalier/radix_tree/ref.hpp"
-#include "espalier/static_tree/result.hpp"
 
 namespace espalier {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "espalier/index/elements.hpp"
 #include "espalier/radix_tree/descend.hpp"
-#include "espalier/static_tree/index.hpp"  // value_slot
 
 namespace espalier {
 

@@ -166,8 +166,10 @@ struct aggregator {
       if (a.prefix != nullptr) team.prefetch(static_cast<const sum_type*>(a.prefix) + rank / shape::sum_block);
       if (a.sums != nullptr) team.prefetch(a.sums + rank / shape::sum_block);
       if (a.minima == nullptr) continue;
-      if (job.op == aggregate_kind::min) team.prefetch(static_cast<const word*>(a.minima) + rank / shape::bound_block);
-      if (job.op == aggregate_kind::max) team.prefetch(static_cast<const word*>(a.maxima) + rank / shape::bound_block);
+      if (job.op == detail::aggregate_op::min)
+        team.prefetch(static_cast<const word*>(a.minima) + rank / shape::bound_block);
+      if (job.op == detail::aggregate_op::max)
+        team.prefetch(static_cast<const word*>(a.maxima) + rank / shape::bound_block);
     }
   }
 
@@ -191,8 +193,8 @@ struct aggregator {
       const scalar_kind kind = kind_of(t);
       const bool floats = kind == scalar_kind::f32 || kind == scalar_kind::f64;
       if (job.found != nullptr) job.found[i] = begin < end ? 1 : 0;
-      if (job.op == aggregate_kind::min || job.op == aggregate_kind::max) {
-        const bool smallest = job.op == aggregate_kind::min;
+      if (job.op == detail::aggregate_op::min || job.op == detail::aggregate_op::max) {
+        const bool smallest = job.op == detail::aggregate_op::min;
         word result = 0;
         if (begin < end) {
           if constexpr (ValueBytes == 0) {  // the elements of a set are its keys, and those ascend
@@ -208,14 +210,14 @@ struct aggregator {
       double sum = 0;
       if (floats) {
         sum = float_sum(t, begin, end);
-        if (job.op == aggregate_kind::sum) static_cast<double*>(job.out)[i] = sum;
+        if (job.op == detail::aggregate_op::sum) static_cast<double*>(job.out)[i] = sum;
       } else {
         const sum_type exact = begin < end ? static_cast<sum_type>(prefix(t, end) - prefix(t, begin)) : sum_type{0};
-        if (job.op == aggregate_kind::sum) static_cast<sum_type*>(job.out)[i] = exact;
+        if (job.op == detail::aggregate_op::sum) static_cast<sum_type*>(job.out)[i] = exact;
         const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
         sum = to_double(exact, is_signed);
       }
-      if (job.op == aggregate_kind::avg) {
+      if (job.op == detail::aggregate_op::avg) {
         static_cast<double*>(job.out)[i] =
             begin < end ? sum / static_cast<double>(end - begin) : std::numeric_limits<double>::quiet_NaN();
       }

@@ -10,39 +10,13 @@
 #include <memory>
 #include <variant>
 
-#include "espalier/core/scalar.hpp"
-#include "espalier/device/buffer.hpp"
 #include "espalier/device/device.hpp"
+#include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::detail {
-
-/// Types of the elements of an index.
-struct element_type {
-  scalar_kind key = scalar_kind::u32;
-  scalar_kind value = scalar_kind::opaque;  ///< opaque: aggregates are not available
-  unsigned value_bytes = 0;                 ///< 0 for a set
-};
-
-/// Bytes a value takes inside the index: 0, 4, 8 or 16.
-[[nodiscard]] constexpr unsigned value_slot(unsigned value_bytes) {
-  return value_bytes == 0 ? 0 : value_bytes <= 4 ? 4 : value_bytes <= 8 ? 8 : 16;
-}
-
-/// The stream of a bulk call, and whether the call waits for its completion.
-struct execution {
-  stream order;
-  bool wait = true;
-};
-
-struct range_buffers {
-  buffer<std::uint64_t> offsets;  ///< one per query, then the total
-  raw_buffer keys;
-  raw_buffer values;
-  std::uint64_t total = 0;
-};
 
 /// Number of ranks of one piece of a visit on a CPU.
 inline constexpr std::uint64_t visit_piece = 1 << 16;
@@ -55,8 +29,6 @@ struct inner_levels_view {
   [[nodiscard]] std::size_t bytes() const { return header_bytes + cell_bytes + subtable_bytes; }
 };
 using any_inner_levels_view = std::variant<inner_levels_view<std::uint32_t>, inner_levels_view<std::uint64_t>>;
-
-enum class aggregate_op : std::uint8_t { sum, min, max, avg };
 
 /// Pointers may refer to host or device memory; null outputs are skipped.
 class static_index {

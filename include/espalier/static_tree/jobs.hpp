@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
 #include "espalier/static_tree/layout.hpp"
 #include "espalier/static_tree/options.hpp"
@@ -116,11 +117,9 @@ struct range_head_job : query_job<Word, ValueBytes> {
   }
 };
 
-enum class aggregate_kind : std::uint8_t { sum, min, max, avg };
-
 template <class Word, unsigned ValueBytes>
 struct aggregate_job : range_job<Word, ValueBytes> {
-  aggregate_kind op = aggregate_kind::sum;
+  detail::aggregate_op op = detail::aggregate_op::sum;
   void* out = nullptr;
   std::uint8_t* found = nullptr;
 };

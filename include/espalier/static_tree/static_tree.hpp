@@ -14,11 +14,11 @@
 
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
+#include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/options.hpp"
 #include "espalier/static_tree/ref.hpp"
-#include "espalier/static_tree/result.hpp"
 
 namespace espalier {
 

@@ -12,13 +12,12 @@
 #include "espalier/core/error.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/device/buffer.hpp"
-#include "espalier/static_tree/index.hpp"
+#include "espalier/index/elements.hpp"
 
 namespace espalier {
 
 namespace detail {
 
-[[nodiscard]] constexpr bool is_float(scalar_kind kind) { return kind == scalar_kind::f32 || kind == scalar_kind::f64; }
 [[nodiscard]] constexpr bool is_signed(scalar_kind kind) {
   return kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32 || kind == scalar_kind::i64;
 }
