@@ -87,24 +87,33 @@ class blink_point_suite : public testing::TestWithParam<const setting*> {
       next[i] = expected.upper(queries[i]);
       last[i] = first[i] == 0 ? expected.size() : first[i] - 1;
     }
-    check_seek("lower_bound", &tree_type::lower_bound, &tree_type::lower_bound_async, s, expected, queries, first,
-               async);
-    check_seek("upper_bound", &tree_type::upper_bound, &tree_type::upper_bound_async, s, expected, queries, next,
-               async);
-    check_seek("successor", &tree_type::successor, &tree_type::successor_async, s, expected, queries, next, async);
-    check_seek("predecessor", &tree_type::predecessor, &tree_type::predecessor_async, s, expected, queries, last,
-               async);
+    check_seek(
+        "lower_bound", [](const tree_type& t, auto... all) { t.lower_bound(all...); },
+        [](const tree_type& t, auto... all) { t.lower_bound_async(all...); }, s, expected, queries, first, async);
+    check_seek(
+        "upper_bound", [](const tree_type& t, auto... all) { t.upper_bound(all...); },
+        [](const tree_type& t, auto... all) { t.upper_bound_async(all...); }, s, expected, queries, next, async);
+    check_seek(
+        "successor", [](const tree_type& t, auto... all) { t.successor(all...); },
+        [](const tree_type& t, auto... all) { t.successor_async(all...); }, s, expected, queries, next, async);
+    check_seek(
+        "predecessor", [](const tree_type& t, auto... all) { t.predecessor(all...); },
+        [](const tree_type& t, auto... all) { t.predecessor_async(all...); }, s, expected, queries, last, async);
   }
 
-  template <class Call>
-  static void check_seek(const char* what, Call wait, Call enqueue, const subject_type& s, const oracle_type& expected,
-                         const array<Key>& queries, const ranks& want, bool async) {
+  template <class Wait, class Enqueue>
+  static void check_seek(const char* what, Wait wait, Enqueue enqueue, const subject_type& s,
+                         const oracle_type& expected, const array<Key>& queries, const ranks& want, bool async) {
     const std::size_t n = queries.size();
     lent<Key> in(here(), queries), keys(here(), n);
     lent<slot> values(here(), s.values_for(n));
     lent<std::uint8_t> found(here(), n);
     const stream order = async ? here().own : stream{};
-    (s.tree().*(async ? enqueue : wait))(in.in(), keys.span(), values.span(), found.span(), order);
+    if (async) {
+      enqueue(s.tree(), in.in(), keys.span(), values.span(), found.span(), order);
+    } else {
+      wait(s.tree(), in.in(), keys.span(), values.span(), found.span(), order);
+    }
     if (async) here().own.synchronize();
     expect_elements(what, expected, want, keys.get(), values.get(), found.get());
   }

@@ -17,6 +17,7 @@
 #include "espalier/blink_tree/index.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/ref.hpp"
+#include "espalier/index/bulk_reads.hpp"
 #include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/static_tree.hpp"
@@ -40,13 +41,12 @@ namespace espalier {
 ///   predecessor() and ranges read each leaf atomically, but different leaves at different times (ref.hpp).
 /// - Complexity: per query or element; n is size(). A search is O(log n), a range is linear in its leaves.
 template <KeyType Key, class Value = void, class Policy = blink_policy<>>
-class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, Key, Value> {
+class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, Key, Value>,
+                   public bulk_reads<blink_tree<Key, Value, Policy>, Key, Value> {
   using single_key = single_key_map_writes<blink_tree, Key, Value>;
-  static constexpr bool is_set = std::is_void_v<Value>;
-  using slot = std::conditional_t<is_set, unsigned char, Value>;
-  using summand = std::conditional_t<is_set, Key, slot>;
-  static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
-  static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
+  using bulk = bulk_reads<blink_tree, Key, Value>;
+  using bulk::elements, bulk::enqueue, bulk::is_set, bulk::wait;
+  using typename bulk::keys_in, typename bulk::mask_out, typename bulk::slot;
   static constexpr bool has_default_policy =
       Policy::protocol == protocol::blink && Policy::inner == inner_index::express_lane && Policy::slots == 0;
   static_assert(has_default_policy || (!is_set && detail::value_slot(sizeof(slot)) == sizeof(word_of<Key>)),
@@ -63,14 +63,8 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   using in = std::span<const T>;
   template <class T>
   using out = std::span<T>;
-  using keys_in = in<Key>;
-  using mask_out = out<std::uint8_t>;
 
  public:
-  using key_type = Key;
-  using value_type = Value;
-  using batch_type = std::span<const Key>;
-  using sum_type = sum_of<summand>;
   using ref_type = blink_tree_ref<Key, Value, Policy>;
 
   /// Makes an empty tree. Throws `error` if options.fill is not in [0.25, 1].
@@ -163,153 +157,22 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// Removes all elements. Lifetime: invalidates all refs. Exclusive.
   void clear(const stream& s = {}) { index_->clear(get_device().resolve(s)); }
 
-  // ---- point queries -------------------------------------------------------------------------------------
+  // ---- queries -------------------------------------------------------------------------------------------
+  // find, contains, lower_bound, upper_bound, successor, predecessor, count, range, range_rows, sum, min, max and avg
+  // are in index/bulk_reads.hpp. Ranges and aggregates are linear in the leaves of the range; count() on a GPU with an
+  // express lane is O(log n), where the first call after a write counts the elements of all leaves. snapshot() returns
+  // a tree whose aggregates are O(log n). query_options::plan selects `partition_first` for find() and contains() on a
+  // GPU where the tree has an express lane; other plans and calls are the same.
+  using bulk::contains;
+  using bulk::find;
   using single_key::contains;
   using single_key::find;
-  // If there is no such element, found[i] is 0 and key and value are zero bytes. All outputs are optional.
 
-  /// Writes the value of each key.
-  void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
-    find_on(keys, values, found, wait(s));
-  }
-  /// As contains(): a set has no values, and `values` is not written.
-  void find(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const requires(is_set) {
-    find_on(keys, values, found, wait(s));
-  }
-  /// As contains().
-  void find(keys_in keys, mask_out found) const requires(is_set) { contains(keys, found); }
-  void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    find_on(keys, values, found, enqueue(s));
-  }
-  /// With a plan of the caller's choice: partition_first, or any other one for the order of the batch. Only a GPU
-  /// partitions, and only where the tree has an express lane.
-  void find(keys_in keys, out<slot> values, mask_out found, const query_options& options, const stream& s) const {
-    find_on(keys, values, found, wait(s), options);
-  }
-  void find_async(keys_in keys, out<slot> values, mask_out found, const query_options& options, const stream& s) const {
-    find_on(keys, values, found, enqueue(s), options);
-  }
-  /// found[i] is 1 if the key is present.
-  void contains(keys_in keys, mask_out found, const stream& s = {}) const { find_on(keys, {}, found, wait(s)); }
-  void contains_async(keys_in keys, mask_out found, const stream& s = {}) const {
-    find_on(keys, {}, found, enqueue(s));
-  }
-  void contains(keys_in keys, mask_out found, const query_options& options, const stream& s) const {
-    find_on(keys, {}, found, wait(s), options);
-  }
-  void contains_async(keys_in keys, mask_out found, const query_options& options, const stream& s) const {
-    find_on(keys, {}, found, enqueue(s), options);
-  }
-  /// Writes the first element whose key is not less than the query.
-  void lower_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, wait(s));
-  }
-  void lower_bound_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-                         const stream& s = {}) const {
-    seek_on(detail::seek_kind::lower_bound, keys, out_keys, values, found, enqueue(s));
-  }
-  /// Writes the first element with a greater key than the query.
-  void upper_bound(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    successor(keys, out_keys, values, found, s);
-  }
-  void upper_bound_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-                         const stream& s = {}) const {
-    successor_async(keys, out_keys, values, found, s);
-  }
-  /// As upper_bound().
-  void successor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    seek_on(detail::seek_kind::successor, keys, out_keys, values, found, wait(s));
-  }
-  void successor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    seek_on(detail::seek_kind::successor, keys, out_keys, values, found, enqueue(s));
-  }
-  /// Writes the last element with a smaller key than the query.
-  void predecessor(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found, const stream& s = {}) const {
-    seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, wait(s));
-  }
-  void predecessor_async(keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-                         const stream& s = {}) const {
-    seek_on(detail::seek_kind::predecessor, keys, out_keys, values, found, enqueue(s));
-  }
-
-  // ---- ranges ----------------------------------------------------------------------------------------------
-  // lo and hi have equal sizes; a range whose lower end is above its upper end is empty. Linear in the leaves of the
-  // range; snapshot() returns a tree whose aggregates are not.
-
-  /// Writes the number of elements of each range, at most options.limit. On a GPU with an express lane O(log n): the
-  /// first call after a write counts the elements of all leaves.
-  void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
-             const stream& s = {}) const {
-    count_on(lo, hi, counts, options, wait(s));
-  }
-  void count_async(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
-                   const stream& s = {}) const {
-    count_on(lo, hi, counts, options, enqueue(s));
-  }
   /// Estimates the number of elements in [lo, hi] from a sample of leaves, in the default stream. Exact for up to 64
   /// leaves, on a GPU, and without a lane (inner_index::inner_nodes, small trees). Otherwise some percent off, more if
   /// many leaves are empty. Keys written since the lane was built, at most those of an eighth of all leaves unless a
   /// ref is in use, may be missed. Reads about a hundred leaves, whatever the length.
   [[nodiscard]] std::uint64_t estimate_count(const Key& lo, const Key& hi) const { return index_->estimate(&lo, &hi); }
-  /// Returns all elements of every range, at most options.limit each, compact and in key order, in buffers on the
-  /// device of the tree. Throws `error` if refs keep changing the ranges during the call; repeat it when they are done.
-  [[nodiscard]] range_result<Key, Value> range(keys_in lo, keys_in hi, const range_options& options = {},
-                                               const stream& s = {}) const {
-    return range_on(lo, hi, options, wait(s));
-  }
-  /// As range(). Blocks until the total is known; on a GPU the elements are complete for work enqueued on `s` later.
-  [[nodiscard]] range_result<Key, Value> range_async(keys_in lo, keys_in hi, const range_options& options = {},
-                                                     const stream& s = {}) const {
-    return range_on(lo, hi, options, enqueue(s));
-  }
-  /// Writes the first options.limit elements of range i to positions [i * limit, (i + 1) * limit) of the outputs, and
-  /// their number to counts[i]; the other positions are unspecified. Requires outputs of lo.size() * limit elements or
-  /// empty ones. One pass, without blocking for a total.
-  void range_rows(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
-                  const range_options& options, const stream& s = {}) const {
-    rows_on(lo, hi, out_keys, values, counts, options, wait(s));
-  }
-  void range_rows_async(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
-                        const range_options& options, const stream& s = {}) const {
-    rows_on(lo, hi, out_keys, values, counts, options, enqueue(s));
-  }
-  /// Writes the sum of each range; 0 for an empty one. Integer sums are exact; floats are added in double, in key
-  /// order. Throws `error` if the values (of a set: the keys) are not numbers.
-  void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, wait(s));
-  }
-  void sum_async(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed,
-                 const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::sum, lo, hi, sums, {}, ends, enqueue(s));
-  }
-  /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
-  /// optional.
-  void min(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
-           const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, wait(s));
-  }
-  void min_async(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
-                 const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::min, lo, hi, values, found, ends, enqueue(s));
-  }
-  /// Writes the largest value of each range; outputs as for min().
-  void max(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
-           const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, wait(s));
-  }
-  void max_async(keys_in lo, keys_in hi, out<summand> values, mask_out found, interval ends = interval::closed,
-                 const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::max, lo, hi, values, found, ends, enqueue(s));
-  }
-  /// Writes the mean of each range, or NaN for an empty range.
-  void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, wait(s));
-  }
-  void avg_async(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed,
-                 const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::avg, lo, hi, means, {}, ends, enqueue(s));
-  }
-
   /// Copies the elements into a static tree on the same device. Precondition: no ref writes during the call. Exclusive
   /// during the copy; writers continue while the snapshot is used. O(n).
   [[nodiscard]] static_tree<Key, Value> snapshot(const build_options& options = {}, const stream& s = {}) const {
@@ -380,11 +243,6 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
       : index_(detail::build_blink_index(dev, elements, {Policy::protocol, Policy::inner, Policy::slots}, keys.data(),
                                          values.data(), keys.size(), options, order)) {}
 
-  static constexpr detail::element_type elements{
-      scalar_kind_of<Key>, is_set ? scalar_kind::opaque : scalar_kind_of<slot>, is_set ? 0u : unsigned{sizeof(slot)}};
-  detail::execution wait(const stream& s) const { return {get_device().resolve(s), true}; }
-  detail::execution enqueue(const stream& s) const { return {get_device().resolve(s), false}; }
-
   void write_on(write_op op, keys_in keys, in<slot> values, mask_out done, const write_options& options,
                 const detail::execution& ex) {
     if (op != write_op::erase && !is_set) detail::require_equal("values to write", keys.size(), values.size());
@@ -400,45 +258,6 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     index_->apply(reinterpret_cast<const std::uint8_t*>(ops.data()), keys.data(), values.data(), keys.size(),
                   out_values.data(), done.data(), options, ex);
   }
-  void find_on(keys_in keys, out<slot> values, mask_out found, const detail::execution& ex,
-               const query_options& options = {}) const {
-    detail::require_optional("find values", keys.size(), values.size());
-    detail::require_optional("find mask", keys.size(), found.size());
-    index_->find(keys.data(), keys.size(), values.data(), found.data(), options, ex);
-  }
-  void seek_on(detail::seek_kind kind, keys_in keys, out<Key> out_keys, out<slot> values, mask_out found,
-               const detail::execution& ex) const {
-    detail::require_optional("seek keys", keys.size(), out_keys.size());
-    detail::require_optional("seek values", keys.size(), values.size());
-    detail::require_optional("seek mask", keys.size(), found.size());
-    index_->seek(kind, keys.data(), keys.size(), out_keys.data(), values.data(), found.data(), ex);
-  }
-  [[nodiscard]] range_result<Key, Value> range_on(keys_in lo, keys_in hi, const range_options& options,
-                                                  const detail::execution& ex) const {
-    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
-    return range_result<Key, Value>(index_->range(lo.data(), hi.data(), lo.size(), options, ex));
-  }
-  void rows_on(keys_in lo, keys_in hi, out<Key> out_keys, out<slot> values, out<std::uint64_t> counts,
-               const range_options& options, const detail::execution& ex) const {
-    detail::require_rows(lo.size(), hi.size(), counts.size(), options.limit, out_keys.size(), values.size());
-    index_->rows(lo.data(), hi.data(), lo.size(), options, out_keys.empty() ? nullptr : out_keys.data(),
-                 values.empty() ? nullptr : values.data(), counts.data(), ex);
-  }
-  void count_on(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
-                const detail::execution& ex) const {
-    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
-    detail::require_equal("count answers", lo.size(), counts.size());
-    index_->count(lo.data(), hi.data(), lo.size(), options, counts.data(), ex);
-  }
-  template <class T>
-  void aggregate_on(detail::aggregate_op op, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,
-                    const detail::execution& ex) const {
-    detail::require_equal("upper ends of ranges", lo.size(), hi.size());
-    detail::require_equal("aggregate answers", lo.size(), results.size());
-    detail::require_optional("aggregate mask", lo.size(), found.size());
-    index_->aggregate(op, lo.data(), hi.data(), lo.size(), ends, results.data(), found.data(), ex);
-  }
-
   std::unique_ptr<detail::blink_index> index_;
 };
 

@@ -11,6 +11,8 @@
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/index/elements.hpp"
+#include "espalier/index/seek.hpp"
+#include "espalier/static_tree/inner_levels_view.hpp"
 #include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
@@ -76,6 +78,11 @@ class blink_index {
                                        void* values, std::uint8_t* found) const = 0;
   virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
                     std::uint8_t* found, const execution& ex) const = 0;
+  /// As all trees have it; no plan changes a seek here.
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const query_options&, const execution& ex) const {
+    seek(kind, keys, n, out_keys, out_values, found, ex);
+  }
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
                      const execution& ex) const = 0;
   /// Estimates the number of elements in a closed range, whose ends are in host memory (blink_tree::estimate_count).

@@ -8,27 +8,17 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <variant>
 
 #include "espalier/device/device.hpp"
 #include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
-#include "espalier/static_tree/layout.hpp"
+#include "espalier/static_tree/inner_levels_view.hpp"
 #include "espalier/static_tree/options.hpp"
 
 namespace espalier::detail {
 
 /// Number of ranks of one piece of a visit on a CPU.
 inline constexpr std::uint64_t visit_piece = 1 << 16;
-
-/// The levels above the lines with their sizes in bytes, from which hybrid_tree makes a copy on another device.
-template <class Word>
-struct inner_levels_view {
-  tree_view<Word, external_keys> view;  ///< its pointers refer to memory of the index's device
-  std::size_t header_bytes = 0, cell_bytes = 0, subtable_bytes = 0;
-  [[nodiscard]] std::size_t bytes() const { return header_bytes + cell_bytes + subtable_bytes; }
-};
-using any_inner_levels_view = std::variant<inner_levels_view<std::uint32_t>, inner_levels_view<std::uint64_t>>;
 
 /// Pointers may refer to host or device memory; null outputs are skipped.
 class static_index {

@@ -29,8 +29,8 @@ struct rows_runner {
     unsigned n = 0;
   };
   template <class Word, unsigned V>
-  static ESPALIER_PER_BATCH void begin_rows(Team team, const range_head_job<Word, V>& job, std::size_t i, std::size_t last,
-                                         row_batch<Word>& b) {
+  static ESPALIER_PER_BATCH void begin_rows(Team team, const range_head_job<Word, V>& job, std::size_t i,
+                                            std::size_t last, row_batch<Word>& b) {
     using search = searcher<Team, Word, V>;
     const auto& t = job.tree;
     b.n = i < last ? Runner::batch_size(i, last) : 0;
@@ -111,7 +111,7 @@ struct rows_runner {
   /// their lines would be read from memory before it is overwritten.
   template <class Word, unsigned V>
   static ESPALIER_PER_BATCH void write_row(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
-                                        unsigned j, std::size_t i) {
+                                           unsigned j, std::size_t i) {
     const std::size_t key_row = job.limit * bytes_of(job.tree.key), value_row = job.limit * job.tree.value_bytes;
     std::uint64_t count = 0;
     if (streams(job.out_keys, key_row) && streams(job.out_values, value_row)) {
@@ -172,7 +172,7 @@ struct rows_runner {
   /// Writes the rows of b from j on, and prefetches lines of the same rows of the next batch.
   template <class Word, unsigned V>
   static ESPALIER_PER_BATCH void write_rows(Team team, const range_head_job<Word, V>& job, const row_batch<Word>& b,
-                                         const row_batch<Word>& next, unsigned j, std::size_t i) {
+                                            const row_batch<Word>& next, unsigned j, std::size_t i) {
     row_copy<Word, V> copies[together];
     const unsigned n = b.n - j < together ? b.n - j : together;
     for (unsigned k = 0; k < n; ++k) {
