@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "espalier/blink_tree/blink_tree.hpp"
+#include "espalier/inspect/blink_trace.hpp"
 #include "espalier/team/scalar_team.hpp"
-#include "espalier/trace/blink_trace.hpp"
 
 int main(int argc, char** argv) {
   using namespace espalier;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bench/harness/options.hpp"
-#include "espalier/trace/trace.hpp"
+#include "espalier/inspect/trace.hpp"
 
 namespace espalier::bench {
 

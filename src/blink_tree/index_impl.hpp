@@ -15,11 +15,11 @@
 #include "blink_tree/coalesce_batch.hpp"
 #include "blink_tree/estimate.hpp"
 #include "blink_tree/merge.hpp"
+#include "blink_tree/node_copy.hpp"
 #include "blink_tree/per_key_writer.hpp"
 #include "blink_tree/plan.hpp"
 #include "blink_tree/ranges.hpp"
 #include "blink_tree/storage.hpp"
-#include "blink_tree/validate.hpp"
 #include "device/staging.hpp"
 #include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
@@ -106,11 +106,21 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     });
     return s;
   }
-  [[nodiscard]] validation validate() const override { return copy_nodes().validate(); }
-  [[nodiscard]] std::string dump(bool graphviz) const override {
-    return graphviz ? copy_nodes().graphviz() : copy_nodes().json();
+  [[nodiscard]] blink_node_copy copy_nodes() const override {
+    blink_node_copy image;
+    auto* self = const_cast<blink_index_impl*>(this);
+    self->lock_exclusive({tree_.dev.default_stream(), true}, [&](Context& context) {
+      self->tree_.refresh_pools(context);
+      image.key = tree_.elements.key;
+      image.leaves = node_level_image::of<shape_type>(self->tree_.leaf_nodes.host_copy(context));
+      image.inners = node_level_image::of<inner_shape>(self->tree_.inner_nodes.host_copy(context));
+      image.unused = self->tree_.leaf_nodes.unused_numbers(context);
+      image.has_lane = tree_.view.lane.size != 0;
+      for (const Word w : host_copy(context, self->tree_.listed.highs)) image.lane_highs.push_back(w);
+      image.lane_ids = host_copy(context, self->tree_.listed.ids);
+    });
+    return image;
   }
-  [[nodiscard]] trace_state state() const override { return copy_nodes().state(); }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
     const write_explanation e = plan_write(question(op, n), wish_for(options));
     // Per-element execution may combine equal keys, as in apply().
@@ -542,21 +552,6 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   }
 
   // ---- whole-tree operations -------------------------------------------------------------------------------
-  [[nodiscard]] host_snapshot copy_nodes() const {
-    host_snapshot image;
-    auto* self = const_cast<blink_index_impl*>(this);
-    self->lock_exclusive({tree_.dev.default_stream(), true}, [&](Context& context) {
-      self->tree_.refresh_pools(context);
-      image.key = tree_.elements.key;
-      image.leaves = node_level_image::of<shape_type>(self->tree_.leaf_nodes.host_copy(context));
-      image.inners = node_level_image::of<inner_shape>(self->tree_.inner_nodes.host_copy(context));
-      image.unused = self->tree_.leaf_nodes.unused_numbers(context);
-      image.has_lane = tree_.view.lane.size != 0;
-      for (const Word w : host_copy(context, self->tree_.listed.highs)) image.lane_highs.push_back(w);
-      image.lane_ids = host_copy(context, self->tree_.listed.ids);
-    });
-    return image;
-  }
   template <class T>
   [[nodiscard]] std::vector<T> host_copy(Context& context, const buffer<T>& b) const {
     std::vector<T> host(b.size());

@@ -1,8 +1,9 @@
 // validate.cpp - checks the invariants of node.hpp, one function each, and dumps the nodes as text.
-#include "blink_tree/validate.hpp"
-
 #include <cstdio>
 #include <sstream>
+
+#include "blink_tree/node_copy.hpp"
+#include "espalier/blink_tree/index.hpp"
 
 namespace espalier::detail {
 
@@ -19,7 +20,7 @@ std::string say(const Parts&... parts) {
 /// Collects the first broken invariant.
 class checker {
  public:
-  explicit checker(const host_snapshot& image) : image_(image) {}
+  explicit checker(const blink_node_copy& image) : image_(image) {}
 
   validation operator()() {
     chain();
@@ -158,7 +159,7 @@ class checker {
     }
   }
 
-  const host_snapshot& image_;
+  const blink_node_copy& image_;
   validation result_;
   std::vector<bool> seen_;
   std::vector<std::uint64_t> low_;
@@ -202,7 +203,7 @@ std::string json_key(scalar_kind kind, std::uint64_t word) {
   return text.find_first_of("ni") == std::string::npos ? text : say('"', text, '"');
 }
 
-void write_node(std::ostream& out, const host_snapshot& image, const node_level_image& level, node_id id, bool leaf) {
+void write_node(std::ostream& out, const blink_node_copy& image, const node_level_image& level, node_id id, bool leaf) {
   const auto& n = level.nodes[id];
   out << "{\"id\":" << id << ",\"level\":" << n.head.level << ",\"version\":" << n.version
       << ",\"dead\":" << (n.head.dead ? "true" : "false") << ",\"right\":";
@@ -221,24 +222,29 @@ void write_node(std::ostream& out, const host_snapshot& image, const node_level_
   }
   out << "}";
 }
-/// Leaves that wait for reuse are not part of the dump.
-std::vector<bool> waiting(const host_snapshot& image) {
-  std::vector<bool> waits(image.leaves.nodes.size(), false);
-  for (const node_id id : image.unused) waits[id] = true;
-  return waits;
-}
 
 }  // namespace
 
-validation host_snapshot::validate() const { return checker(*this)(); }
+validation blink_index::validate() const { return copy_nodes().validate(); }
+std::string blink_index::dump(bool graphviz) const {
+  const blink_node_copy image = copy_nodes();
+  return graphviz ? image.graphviz() : image.json();
+}
 
-std::string host_snapshot::json() const {
-  const std::vector<bool> waits = waiting(*this);
+std::vector<bool> blink_node_copy::is_unused() const {
+  std::vector<bool> waits(leaves.nodes.size(), false);
+  for (const node_id id : unused) waits[id] = true;
+  return waits;
+}
+validation blink_node_copy::validate() const { return checker(*this)(); }
+
+std::string blink_node_copy::json() const {
+  const std::vector<bool> unused_leaf = is_unused();
   std::ostringstream out;
   out << "{\"slots\":" << leaves.slots << ",\"leaves\":[";
   const char* comma = "";
   for (node_id id = 0; id < leaves.nodes.size(); ++id) {
-    if (waits[id]) continue;
+    if (unused_leaf[id]) continue;
     out << comma;
     comma = ",";
     write_node(out, *this, leaves, id, true);
@@ -250,41 +256,14 @@ std::string host_snapshot::json() const {
   }
   out << "],\"lane\":[";
   for (std::size_t i = 0; has_lane && i < lane_highs.size(); ++i) {
-    out << (i != 0 ? "," : "") << "{\"high\":" << json_key(key, lane_highs[i])
-        << ",\"leaf\":" << (lane_ids.empty() ? static_cast<node_id>(i) : lane_ids[i]) << "}";
+    out << (i != 0 ? "," : "") << "{\"high\":" << json_key(key, lane_highs[i]) << ",\"leaf\":" << lane_leaf(i) << "}";
   }
   out << "]}";
   return out.str();
 }
 
-trace_state host_snapshot::state() const {
-  trace_state state;
-  const auto add = [&](const node_level_image& level, node_id id, bool inner) {
-    const auto& n = level.nodes[id];
-    trace_node_state& to = state.nodes[{id, inner}];
-    to.level = n.head.level;
-    to.version = n.version;
-    to.dead = n.head.dead;
-    to.right = n.head.right;
-    to.high = n.head.high == level.largest ? trace_node_state::no_limit : n.head.high;
-    to.keys.assign(level.keys_of(id), level.keys_of(id) + n.head.count);
-    for (unsigned i = 0; inner && i < n.head.count; ++i)
-      to.children.push_back({level.children_of(id)[i], n.head.level > 1});
-  };
-  const std::vector<bool> waits = waiting(*this);
-  for (node_id id = 0; id < leaves.nodes.size(); ++id) {
-    if (!waits[id]) add(leaves, id, false);
-  }
-  for (node_id id = 0; id < inners.nodes.size(); ++id) add(inners, id, true);
-  for (std::size_t i = 0; has_lane && i < lane_highs.size(); ++i) {
-    state.lane.push_back({lane_highs[i] == leaves.largest ? trace_node_state::no_limit : lane_highs[i],
-                          lane_ids.empty() ? static_cast<node_id>(i) : lane_ids[i]});
-  }
-  return state;
-}
-
-std::string host_snapshot::graphviz() const {
-  const std::vector<bool> waits = waiting(*this);
+std::string blink_node_copy::graphviz() const {
+  const std::vector<bool> unused_leaf = is_unused();
   std::ostringstream out;
   out << "digraph blink_tree {\n  node [shape=record];\n";
   const auto keys_of = [&](const node_level_image& level, node_id id) {
@@ -302,7 +281,7 @@ std::string host_snapshot::graphviz() const {
       out << "  i" << id << " -> i" << n.head.right << " [style=dashed, constraint=false];\n";
   }
   for (node_id id = 0; id < leaves.nodes.size(); ++id) {
-    if (waits[id]) continue;
+    if (unused_leaf[id]) continue;
     const auto& n = leaves.nodes[id];
     out << "  l" << id << " [label=\"" << keys_of(leaves, id) << "\"" << (n.head.dead ? ", style=dotted" : "")
         << "];\n";

@@ -36,7 +36,7 @@ const char* explore_footer =
     "trees out: the library itself runs behind it. Live trees have u64 keys; B-link trees with hooks are compiled\n"
     "with protocol link or couple and 8 or 12 slots. Of a hybrid tree the part in host memory is shown, in either\n"
     "layout. Traces come from `espalier bench INDEX --trace FILE` (docs/bench.md lists the recorded operations) or\n"
-    "from your program (espalier/trace/trace.hpp); two of them are shown side by side.\n"
+    "from your program (espalier/inspect/trace.hpp); two of them are shown side by side.\n"
     "Nothing but this machine can reach the page unless --host says otherwise; then the address that is printed ends\n"
     "with a token, and only those who open the page with it can use it.\n\n"
     "Examples:\n"

@@ -2,7 +2,7 @@
 #include "explorer/live_blink.hpp"
 
 #include "explorer/live_blink_cuda.hpp"
-#include "trace/team_threads.hpp"
+#include "inspect/team_threads.hpp"
 
 namespace espalier::explorer {
 

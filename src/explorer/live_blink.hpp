@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "espalier/blink_tree/index.hpp"
-#include "espalier/trace/blink_trace.hpp"
+#include "espalier/inspect/blink_trace.hpp"
 #include "explorer/blink_work.hpp"
 #include "explorer/live_tree.hpp"
 
@@ -32,7 +32,7 @@ class live_blink final : public live_tree {
     header.team = Launcher::team_name();
     return header;
   }
-  [[nodiscard]] trace_state state() const override { return tree_->state(); }
+  [[nodiscard]] trace_state state() const override { return detail::blink_state(*tree_); }
   [[nodiscard]] std::string dump() const override { return tree_->dump(false); }
   [[nodiscard]] bool changes() const override { return true; }
   [[nodiscard]] const device& get_device() const override { return tree_->get_device(); }

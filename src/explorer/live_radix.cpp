@@ -3,7 +3,7 @@
 #include <string>
 
 #include "espalier/core/byte_key.hpp"
-#include "espalier/trace/radix_trace.hpp"
+#include "espalier/inspect/radix_trace.hpp"
 #include "explorer/live_tree.hpp"
 
 namespace espalier::explorer {
@@ -26,7 +26,7 @@ class live_radix final : public live_tree {
       : tree_(radix_tree<std::uint64_t>::build(number_keys(keys), keys, {}, dev)) {}
 
   [[nodiscard]] trace_header header() const override { return detail::radix_trace_header(tree_.untyped()); }
-  [[nodiscard]] trace_state state() const override { return tree_.state(); }
+  [[nodiscard]] trace_state state() const override { return state_of(tree_); }
   [[nodiscard]] std::string dump() const override { return tree_.dump_json(); }
   [[nodiscard]] bool changes() const override { return true; }
   [[nodiscard]] const device& get_device() const override { return tree_.get_device(); }
@@ -34,8 +34,8 @@ class live_radix final : public live_tree {
 
   live_outcome run(const live_call& call, const event_log& ring) override {
     const detail::radix_traced_outcome told =
-        tree_.untyped().run_traced({call.op, number_keys(call.keys).raw(), call.keys.data(), call.to, call.workers,
-                                    ring, live_outcome::most_found});
+        detail::run_traced(tree_.untyped(), {call.op, number_keys(call.keys).raw(), call.keys.data(), call.to,
+                                             call.workers, ring, live_outcome::most_found});
     live_outcome outcome;
     outcome.done = told.done;
     outcome.unchanged = told.unchanged;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "espalier/device/device.hpp"
-#include "espalier/trace/recorder.hpp"
-#include "espalier/trace/trace.hpp"
+#include "espalier/inspect/recorder.hpp"
+#include "espalier/inspect/trace.hpp"
 
 namespace espalier::explorer {
 

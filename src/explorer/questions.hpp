@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/trace/trace.hpp"
+#include "espalier/inspect/trace.hpp"
 
 namespace espalier::explorer {
 

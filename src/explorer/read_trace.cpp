@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 
 namespace espalier::explorer {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "espalier/core/error.hpp"
-#include "espalier/trace/trace.hpp"
+#include "espalier/inspect/trace.hpp"
 
 namespace espalier::explorer {
 

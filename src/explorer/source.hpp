@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 #include "explorer/live_tree.hpp"
 #include "explorer/questions.hpp"
 

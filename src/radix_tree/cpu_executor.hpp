@@ -5,9 +5,7 @@
 
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
-#include "radix_tree/traced.hpp"
 #include "static_tree/cpu_executor.hpp"
-#include "trace/team_threads.hpp"
 
 namespace espalier::detail {
 
@@ -15,17 +13,6 @@ class radix_cpu_executor : public cpu_executor {
  public:
   using cpu_executor::cpu_executor;
 
-  radix_noting noting;  ///< tracing of changes
-
-  /// for_each() for bodies that take about a microsecond each.
-  template <class Body>
-  void for_each_change(std::size_t n, const Body& body) {
-    if constexpr (Body::has_hooks) {
-      if (noting.workers != 0)
-        return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
-    }
-    cpu_backend(get_device()).for_each(n, body, 32);
-  }
   /// Sorts numbers by values below 2^bits; the values are not changed.
   template <class Word>
   void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
@@ -34,11 +21,6 @@ class radix_cpu_executor : public cpu_executor {
     copy(sorted.data(), values, n * sizeof(Word));
     if (cpu_backend(get_device()).sort_pairs(sorted.data(), other.data(), numbers.data(), alt.data(), 4, n, 0, bits))
       numbers = std::move(alt);
-  }
-  /// Calls work(team, w) for each w below `teams`.
-  template <class Work>
-  void run_teams(unsigned teams, const Work& work) {
-    thread_launcher::run(get_device(), order(), teams, work);
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {

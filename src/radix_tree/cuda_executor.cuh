@@ -6,7 +6,6 @@
 
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/tile.cuh"
-#include "radix_tree/traced.hpp"
 #include "static_tree/cuda_executor.cuh"
 
 namespace espalier::detail {
@@ -24,16 +23,6 @@ class radix_cuda_executor : public cuda_executor {
  public:
   using cuda_executor::cuda_executor;
 
-  radix_noting noting;  ///< tracing of changes
-
-  template <class Body>
-  void for_each_change(std::size_t n, const Body& body) {
-    if constexpr (Body::has_hooks) {
-      if (noting.workers != 0)
-        return run_teams(noting.workers, note_changes<Body>{body, noting.ring, noting.op, n, noting.workers});
-    }
-    for_each(n, body);
-  }
   /// Sorts numbers by values below 2^bits; the values are not changed.
   template <class Word>
   void sort_numbers(const Word* values, buffer<std::uint32_t>& numbers, std::size_t n, unsigned bits) {
@@ -49,12 +38,6 @@ class radix_cuda_executor : public cuda_executor {
       moved = backend.sort_pairs(order(), sorted.data(), other.data(), numbers.data(), result.data(), 4, n, 0, bits);
     }
     if (moved) numbers = std::move(result);
-  }
-  /// Calls work(team, w) for each w below `teams`.
-  template <class Work>
-  void run_teams(unsigned teams, const Work& work) {
-    cuda_backend(get_device()).for_each_team<tile<1>>(order(), teams, work);
-    order().synchronize();
   }
   template <template <unsigned> class Job, unsigned V>
   void ask(const Job<V>& job, std::size_t n) {

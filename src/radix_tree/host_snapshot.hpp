@@ -1,4 +1,4 @@
-// host_snapshot.hpp - a copy of a radix tree in host memory, for validate(), dumps and traces.
+// host_snapshot.hpp - a copy of a radix tree in host memory, for validate(), dumps and inspect/.
 #pragma once
 
 #include <algorithm>

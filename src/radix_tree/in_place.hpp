@@ -3,25 +3,18 @@
 // A batch is sorted, new leaves are written first, and each node is changed once (graft.hpp, prune.hpp). At the end the
 // cells of the root table that lead to changed nodes are rewritten; leaves in key order are listed when a query needs
 // them (leaf_order.hpp).
-//
-// The keys of a traced batch are inserted (or erased) one by one by many concurrent threads
-// (espalier/radix_tree/insert_erase.hpp), which is what the trace is to show. A thread that finds no node waits for a
-// larger pool. If there is no memory for that, what was inserted is erased again, which needs no memory.
 #pragma once
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "device/with_memory.hpp"
-#include "espalier/radix_tree/insert_erase.hpp"
 #include "radix_tree/build_kernels.hpp"
 #include "radix_tree/graft.hpp"
 #include "radix_tree/prune.hpp"
 #include "radix_tree/root_table.hpp"
 #include "radix_tree/scratch.hpp"
 #include "radix_tree/storage.hpp"
-#include "radix_tree/traced.hpp"
 
 namespace espalier::detail {
 
@@ -31,48 +24,6 @@ struct listed_keys_of {
   const std::uint32_t* numbers;
 };
 
-/// Inserts listed element j as leaf links[j]; refused elements are listed again.
-template <unsigned V>
-struct insert_listed {
-  static constexpr bool has_hooks = V == traced_value_slot;
-
-  radix_view<V> tree;
-  radix_root* root;
-  radix_pools pools;
-  listed_keys_of keys;
-  const radix_link* links;
-  const std::uint32_t* pending;  ///< positions in the list; null for all
-  std::uint32_t* refused;
-  std::uint32_t* refusals;
-  [[nodiscard]] ESPALIER_INLINE std::uint32_t place(std::size_t i) const {
-    return pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
-  }
-  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t i) const { return keys.batch[keys.numbers[place(i)]]; }
-  ESPALIER_HD void operator()(std::size_t i) const { (void)by(untraced_thread{}, i); }
-  template <class Team>
-  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t i) const {
-    const std::uint32_t j = place(i);
-    const radix_mutator<radix_view<V>, Team> change(tree, root, pools, team);
-    const auto outcome = change.insert(keys.batch[keys.numbers[j]], links[j]);
-    if (outcome == radix_outcome::out_of_nodes) refused[atomic_word_ref{refusals}.fetch_increment_aggregated()] = j;
-    return outcome;
-  }
-};
-template <unsigned V>
-struct erase_listed {
-  static constexpr bool has_hooks = V == traced_value_slot;
-
-  radix_view<V> tree;
-  radix_root* root;
-  radix_pools pools;
-  listed_keys_of keys;
-  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t j) const { return keys.batch[keys.numbers[j]]; }
-  ESPALIER_HD void operator()(std::size_t j) const { (void)by(untraced_thread{}, j); }
-  template <class Team>
-  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t j) const {
-    return radix_mutator<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
-  }
-};
 /// Rewrites the cells of the listed keys. Of neighbours in one cell the first one rewrites it.
 template <unsigned V>
 struct renew_cell {
@@ -97,10 +48,7 @@ class in_place_writer {
  public:
   /// `table_bits` as in radix_options.
   in_place_writer(Context& context, storage& tree, unsigned table_bits)
-      : context_(context),
-        tree_(tree),
-        table_(context, tree, table_bits),
-        counters_(context.get_device(), 8, context.order()) {}
+      : context_(context), tree_(tree), table_(context, tree, table_bits) {}
 
   /// Inserts m elements whose keys are new and distinct, in key order. Strong exception guarantee.
   void insert(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
@@ -120,46 +68,6 @@ class in_place_writer {
     }
     inserted(keys, numbers, m);
   }
-  /// The same key by key, in any order.
-  void insert_beside(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const void* values) {
-    const ordered_keys listed{keys, numbers, m};
-    const buffer<radix_link> links = make_leaves(listed, values);
-    const buffer<radix_root> root = lend_root();
-    buffer<std::uint32_t> pending, refused = room<std::uint32_t>(context_, m);
-    const buffer<std::uint32_t> refusals = room<std::uint32_t>(context_, 1);
-    std::size_t left = m;
-    const auto hang_in = [&] {
-      grow_pools(left);
-      while (left != 0) {
-        context_.zero(refusals.data(), 4);
-        lend_counters();
-        context_.for_each_change(left, insert_listed<V>{tree_.view,
-                                                        root.data(),
-                                                        pools(),
-                                                        {keys, numbers},
-                                                        links.data(),
-                                                        pending.size() == 0 ? nullptr : pending.data(),
-                                                        refused.data(),
-                                                        refusals.data()});
-        const std::size_t still = context_.read(refusals.data());
-        take_counters();
-        if (still == 0) return;
-        grow_pools(still);
-        buffer<std::uint32_t> list = room<std::uint32_t>(context_, still);
-        context_.copy(list.data(), refused.data(), still * 4);
-        pending = std::move(list);
-        left = still;
-      }
-    };
-    try {
-      hang_in();
-    } catch (...) {
-      withdraw(keys, numbers, m, root);
-      throw;
-    }
-    take_root(root);
-    inserted(keys, numbers, m);
-  }
 
   /// Erases m elements whose keys are present and distinct; `gone` is the number of their leaves of each class.
   void erase(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
@@ -175,19 +83,8 @@ class in_place_writer {
     }
     erased(keys, numbers, m, gone);
   }
-  /// The same key by key.
-  void erase_beside(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m,
-                    const std::size_t (&gone)[leaf_classes]) {
-    const buffer<radix_root> root = lend_root();
-    grow_pools_if_possible(m);
-    lend_counters();
-    context_.for_each_change(m, erase_listed<V>{tree_.view, root.data(), pools(), {keys, numbers}});
-    take_counters();
-    take_root(root);
-    erased(keys, numbers, m, gone);
-  }
 
- private:
+ protected:
   // ---- leaves: after the existing ones ---------------------------------------------------------------------
   [[nodiscard]] buffer<radix_link> make_leaves(const ordered_keys& listed, const void* values) {
     buffer<radix_link> links = room<radix_link>(context_, listed.n);
@@ -230,21 +127,6 @@ class in_place_writer {
   }
 
   // ---- nodes -----------------------------------------------------------------------------------------------
-  /// Reserves what m inserts may need of each kind, or a substantial part of it.
-  void grow_pools(std::size_t m) {
-    grow(tree_.node4, tree_.view.node4, 0, m / 2 + 64);
-    grow(tree_.node16, tree_.view.node16, 1, m / 8 + 16);
-    grow(tree_.node48, tree_.view.node48, 2, m / 64 + 16);
-    grow(tree_.node256, tree_.view.node256, 3, m / 256 + 16);
-  }
-  /// Erases work without: nodes then stay larger than necessary.
-  void grow_pools_if_possible(std::size_t m) {
-    static_cast<void>(with_memory([&] {
-      grow(tree_.node4, tree_.view.node4, 0, m / 16 + 16);
-      grow(tree_.node16, tree_.view.node16, 1, m / 64 + 16);
-      grow(tree_.node48, tree_.view.node48, 2, m / 256 + 16);
-    }));
-  }
   /// Reserves exactly this number of nodes of each kind; returns false if there is no memory for some, or no need.
   [[nodiscard]] bool grow_if_possible(const std::uint32_t (&more)[4]) {
     if (more[0] + more[1] + more[2] == 0) return false;
@@ -268,56 +150,6 @@ class in_place_writer {
     memory = std::move(larger);
     view = memory.data();
   }
-  [[nodiscard]] radix_pools pools() const {
-    return {counters_.data(),
-            {static_cast<std::uint32_t>(tree_.node4.size()), static_cast<std::uint32_t>(tree_.node16.size()),
-             static_cast<std::uint32_t>(tree_.node48.size()), static_cast<std::uint32_t>(tree_.node256.size())}};
-  }
-  /// Copies the numbers of nodes in use, and of dead ones, to the device and back.
-  void lend_counters() {
-    std::uint32_t host[8];
-    for (unsigned k = 0; k < 4; ++k) {
-      host[k] = static_cast<std::uint32_t>(tree_.node_counts[k]);
-      host[4 + k] = static_cast<std::uint32_t>(tree_.node_dead[k]);
-    }
-    context_.copy(counters_.data(), host, sizeof(host));
-    if constexpr (Context::on_gpu) context_.order().synchronize();
-  }
-  void take_counters() {
-    std::uint32_t host[8];
-    context_.copy(host, counters_.data(), sizeof(host));
-    if constexpr (Context::on_gpu) context_.order().synchronize();
-    const std::size_t sizes[4] = {tree_.node4.size(), tree_.node16.size(), tree_.node48.size(), tree_.node256.size()};
-    for (unsigned k = 0; k < 4; ++k) {
-      tree_.node_counts[k] = std::min<std::size_t>(host[k], sizes[k]);  // refused requests have incremented the counter
-      tree_.node_dead[k] = host[4 + k];
-    }
-  }
-  [[nodiscard]] buffer<radix_root> lend_root() {
-    buffer<radix_root> root = room<radix_root>(context_, 1);
-    const radix_root host{tree_.root_info, tree_.view.root.word};
-    context_.copy(root.data(), &host, sizeof(host));
-    if constexpr (Context::on_gpu) context_.order().synchronize();
-    return root;
-  }
-  void take_root(const buffer<radix_root>& root) {
-    const radix_root host = context_.read(root.data());
-    tree_.root_info = host.info;
-    tree_.view.root = {host.link};
-  }
-
-  void withdraw(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m, const buffer<radix_root>& root) {
-    // Without pools, so that it makes no node: only the numbers of dead nodes increase.
-    std::size_t used[4];
-    std::copy(std::begin(tree_.node_counts), std::end(tree_.node_counts), used);
-    lend_counters();
-    context_.for_each_change(
-        m, erase_listed<V>{tree_.view, root.data(), {counters_.data(), {0, 0, 0, 0}}, {keys, numbers}});
-    take_counters();
-    std::copy(std::begin(used), std::end(used), tree_.node_counts);
-    take_root(root);
-    after(keys, numbers, m);
-  }
 
   void inserted(const byte_batch& keys, const std::uint32_t* numbers, std::size_t m) {
     tree_.view.size += m;
@@ -339,8 +171,9 @@ class in_place_writer {
 
   Context& context_;
   storage& tree_;
+
+ private:
   root_table<Context, V> table_;
-  buffer<std::uint32_t> counters_;
   // State of the batch that is being inserted:
   std::size_t added_[leaf_classes] = {};
   std::uint64_t heap_after_ = 0;  ///< words

@@ -18,13 +18,11 @@
 #include "espalier/radix_tree/jobs.hpp"
 #include "radix_tree/block_summaries.hpp"
 #include "radix_tree/build.hpp"
-#include "radix_tree/dump.hpp"
 #include "radix_tree/gather_elements.hpp"
 #include "radix_tree/host_key_verify.hpp"
 #include "radix_tree/host_long_key_tree.hpp"
 #include "radix_tree/host_snapshot.hpp"
 #include "radix_tree/storage.hpp"
-#include "radix_tree/traced_calls.hpp"
 #include "radix_tree/validate.hpp"
 #include "radix_tree/write.hpp"
 
@@ -141,21 +139,23 @@ class radix_index_impl final : public radix_index {
     }
     return result;
   }
-  [[nodiscard]] std::string dump(bool graphviz) const override {
-    std::string text;
+  void copy_nodes(const std::function<void(const void* view, std::uint32_t root_info)>& read) const override {
     ask({device_.default_stream(), true}, 1, [&](Context& context) {
       const radix_image<V> image(context, tree_);
-      text = graphviz ? radix_graphviz(image.view) : radix_json(image.view, image.root_info);
+      read(&image.view, image.root_info);
     });
-    return text;
   }
-  [[nodiscard]] trace_state state() const override {
-    trace_state now;
-    ask({device_.default_stream(), true}, 1, [&](Context& context) {
-      const radix_image<V> image(context, tree_);
-      now = radix_state(image.view, image.root_info);
+  /// Calls work(context, storage, options), which may change the tree, while no other operation is in progress. Not in
+  /// radix_index: src/inspect casts to this class.
+  template <class Work>
+  void change_storage(const Work& work) {
+    const stream order = device_.default_stream();
+    execute<Context>(device_, execution{order, true}, [&] {
+      alone_now(order, [&](Context& context) {
+        summaries_.forget();
+        work(context, tree_, options_);
+      });
     });
-    return now;
   }
 
   void find(const byte_keys& keys, void* values, std::uint8_t* found, const execution& ex) const override {
@@ -259,24 +259,6 @@ class radix_index_impl final : public radix_index {
         if (mask != done) context.copy(done, mask, keys.n);
       });
     });
-  }
-  radix_traced_outcome run_traced(const radix_traced_call& call) override {
-    if constexpr (V != traced_value_slot) {
-      throw error("radix_tree: calls are traced in trees with values of 8 bytes: give this one such values.");
-    } else {
-      radix_traced_outcome outcome;
-      if (call.keys.n == 0) return outcome;
-      const stream order = device_.default_stream();
-      execute<Context>(device_, execution{order, true}, [&] {
-        alone_now(order, [&](Context& context) {
-          const keys_in in(context, call.keys, true);
-          const input in_values(context, call.values, call.keys.n * elements_.value_bytes);
-          summaries_.forget();
-          outcome = traced_caller<Context, V>(context, tree_, elements_, options_)(call, in.batch(), in_values.data());
-        });
-      });
-      return outcome;
-    }
   }
   void longest_prefix(const byte_keys& keys, std::uint32_t* lengths, void* values, std::uint8_t* found,
                       const execution& ex) const override {

@@ -18,20 +18,21 @@
 
 namespace espalier::detail {
 
-/// Marks each element that inserts a missing key (or erases a present one): the first, or the last, of equal ones.
-/// Marks are in key order, or by number.
+/// Marks, in key order, each element that inserts a missing key (or erases a present one): the first, or the last, of
+/// equal ones.
 struct mark_changing {
   ordered_keys keys;
   const radix_link* links;
-  bool first, there, in_order;
+  bool first, there;
   std::uint64_t* marks;
   ESPALIER_HD void operator()(std::size_t i) const {
     const std::uint32_t e = keys.places[i];
     const bool at_end = first ? i == 0 : i + 1 == keys.n;
     const bool one = at_end || first_difference(keys[i], keys[first ? i - 1 : i + 1]) != same_key;
-    marks[in_order ? i : e] = one && links[e].is_nothing() != there ? 1 : 0;
+    marks[i] = one && links[e].is_nothing() != there ? 1 : 0;
   }
 };
+
 struct keep_numbers {
   const std::uint64_t* marks;  ///< scanned
   std::uint32_t* numbers;
@@ -157,15 +158,10 @@ class radix_writer {
     const std::size_t n = sorted.n;
     const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
-    const bool one_by_one = context_.noting.workers != 0;  // in the order of the batch, as the trace shows it
-    context_.for_each(n, mark_changing{sorted, links, !assigns, erases, !one_by_one, marks.data()});
+    context_.for_each(n, mark_changing{sorted, links, !assigns, erases, marks.data()});
     const std::uint64_t m = number_marks(context_, marks, n);
     const buffer<std::uint32_t> numbers = room<std::uint32_t>(context_, m);
-    if (one_by_one) {
-      context_.for_each(n, keep_numbers{marks.data(), numbers.data()});
-    } else {
-      context_.for_each(n, keep_one_of_keys{sorted.places, marks.data(), numbers.data()});
-    }
+    context_.for_each(n, keep_one_of_keys{sorted.places, marks.data(), numbers.data()});
     radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
     if (assigns) update.prepare(n);  // while it may still fail
     in_place_writer<Context, V> writer(context_, tree_, options_.table_bits);
@@ -173,14 +169,8 @@ class radix_writer {
       std::size_t gone[leaf_classes];
       for (unsigned c = 0; c < leaf_classes; ++c) gone[c] = count_class(sorted.batch, numbers.data(), m, c);
       const std::uint64_t words = gone[long_class] == 0 ? 0 : count_words(sorted.batch, numbers.data(), m);
-      if (one_by_one) {
-        writer.erase_beside(sorted.batch, numbers.data(), m, gone);
-      } else {
-        writer.erase(sorted.batch, numbers.data(), m, gone);
-      }
+      writer.erase(sorted.batch, numbers.data(), m, gone);
       tree_.heap_dead += words;
-    } else if (m != 0 && one_by_one) {
-      writer.insert_beside(sorted.batch, numbers.data(), m, values);
     } else if (m != 0) {
       writer.insert(sorted.batch, numbers.data(), m, values);
     }

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/cli_fixture.hpp"
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 #include "explorer/read_trace.hpp"
 
 namespace espalier::cli_test {

@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 #include "explorer/explorer_fixture.hpp"
 #include "explorer/read_trace.hpp"
 

@@ -206,8 +206,6 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// All nodes as JSON, and as a Graphviz graph. Precondition: no ref writes. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
-  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Keys are words of key_codec<Key>.
-  [[nodiscard]] trace_state state() const { return index_->state(); }
   /// The path for a batch of n writes, with the predicted time of each path.
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);

@@ -13,7 +13,6 @@
 #include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
 #include "espalier/static_tree/inner_levels_view.hpp"
-#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -29,6 +28,8 @@ struct leaf_table {
   std::uint64_t size;  ///< 0 for a tree on a CPU that has only inner nodes
 };
 
+struct blink_node_copy;  // src/blink_tree/node_copy.hpp
+
 class blink_index {
  public:
   virtual ~blink_index() = default;
@@ -39,11 +40,11 @@ class blink_index {
   /// Returns a stored number, unless a ref is in use or was in use since the last count; then the leaves are counted.
   [[nodiscard]] virtual std::size_t size(const stream& order = {}) const = 0;
   [[nodiscard]] virtual blink_stats stats(const stream& order = {}) const = 0;
-  [[nodiscard]] virtual validation validate() const = 0;
+  /// Copies all nodes to host memory.
+  [[nodiscard]] virtual blink_node_copy copy_nodes() const = 0;
+  [[nodiscard]] validation validate() const;
   /// Nodes, links and elements as JSON or as a Graphviz graph.
-  [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
-  /// The same as data, for traces; keys are words.
-  [[nodiscard]] virtual trace_state state() const = 0;
+  [[nodiscard]] std::string dump(bool graphviz) const;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
   /// Reserves nodes for `inserts` elements, marks the tree as having live refs (has_live_refs), and copies its

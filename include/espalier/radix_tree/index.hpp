@@ -4,15 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "espalier/index/elements.hpp"
+#include "espalier/index/seek.hpp"
 #include "espalier/radix_tree/key.hpp"
 #include "espalier/radix_tree/options.hpp"
-#include "espalier/trace/note.hpp"
-#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -40,22 +40,6 @@ struct byte_range_buffers {
   std::uint64_t total = 0, total_bytes = 0;
 };
 
-/// A call that is recorded (trace/radix_trace.hpp). Keys have eight bytes.
-struct radix_traced_call {
-  trace_op op = trace_op::find;
-  byte_keys keys;  ///< for ranges: the lower ends
-  const void* values = nullptr;
-  std::uint64_t to = 0;  ///< for ranges: the last key, as a number
-  unsigned teams = 1;    ///< team w takes the keys at w, w + teams, ...
-  event_log ring;
-  std::uint64_t most_found = 0;  ///< maximum number of keys of a range to return
-};
-struct radix_traced_outcome {
-  std::uint64_t done = 0, unchanged = 0;  ///< numbers of keys
-  std::uint64_t count = 0;                ///< elements of the last range
-  std::vector<std::uint64_t> found;       ///< the first of these elements
-};
-
 /// Pointers may refer to host or device memory; null outputs are skipped.
 class radix_index {
  public:
@@ -65,9 +49,10 @@ class radix_index {
   [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
-  [[nodiscard]] virtual std::string dump(bool graphviz) const = 0;
-  /// The same as data, for traces. Throws `error` unless all keys have eight bytes.
-  [[nodiscard]] virtual trace_state state() const = 0;
+  /// Calls read(view, root_info) with a copy of the tree in host memory, a radix_view<ValueSlot>, and the word of the
+  /// root's latch. The copy ends with the call.
+  virtual void copy_nodes(const std::function<void(const void* view, std::uint32_t root_info)>& read) const = 0;
+  [[nodiscard]] std::string dump(bool graphviz) const;
   /// Copies the radix_view<ValueSlot> for refs to `to`, with ranks.
   virtual void view(void* to) const = 0;
 
@@ -90,8 +75,6 @@ class radix_index {
   /// the last one wins, for insert the first one. Strong exception guarantee.
   virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
                      const execution& ex) = 0;
-  /// Returns when all teams have finished. Throws `error` unless the tree's values have eight bytes.
-  virtual radix_traced_outcome run_traced(const radix_traced_call& call) = 0;
 };
 
 /// Builds an index from keys in any order; of equal keys the last one wins. Strong exception guarantee.

@@ -332,9 +332,6 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// not printable ASCII, and backslashes, are written `\xNN`. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
-  /// All nodes as data, the start and the end of a trace (trace/trace.hpp). Throws `error` unless all keys have eight
-  /// bytes.
-  [[nodiscard]] trace_state state() const { return index_->state(); }
   /// The untyped index, for the library's own layers.
   [[nodiscard]] detail::radix_index& untyped() const { return *index_; }
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "espalier/core/error.hpp"
-#include "espalier/trace/replay.hpp"
-#include "trace/replay_events.hpp"
+#include "espalier/inspect/replay.hpp"
+#include "inspect/replay_events.hpp"
 
 namespace espalier {
 

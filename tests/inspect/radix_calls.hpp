@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "espalier/core/byte_key.hpp"
-#include "espalier/trace/radix_trace.hpp"
-#include "espalier/trace/replay.hpp"
-#include "trace/radix_run.hpp"
+#include "espalier/inspect/radix_trace.hpp"
+#include "espalier/inspect/replay.hpp"
+#include "inspect/radix_run.hpp"
 
 namespace espalier::test {
 

@@ -2,14 +2,14 @@
 //
 // An event is checked before it changes anything. What cannot be computed from the tree after it is saved: whole nodes
 // for splits, links, growth and merges, which are rare; versions for unlatches; nothing for slots.
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "espalier/core/error.hpp"
-#include "trace/replay_events.hpp"
+#include "inspect/replay_events.hpp"
 
 namespace espalier {
 

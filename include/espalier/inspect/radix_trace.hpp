@@ -16,11 +16,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "espalier/core/byte_key.hpp"
+#include "espalier/inspect/recorder.hpp"
+#include "espalier/inspect/trace.hpp"
 #include "espalier/radix_tree/radix_tree.hpp"
-#include "espalier/trace/recorder.hpp"
-#include "espalier/trace/trace.hpp"
 
 namespace espalier {
 
@@ -28,15 +29,40 @@ namespace detail {
 
 /// The header of a trace of this tree.
 [[nodiscard]] trace_header radix_trace_header(const radix_index& tree);
+/// All nodes as data. Throws `error` unless all keys have eight bytes.
+[[nodiscard]] trace_state radix_state(const radix_index& tree);
+
+/// A call that is recorded. Keys have eight bytes.
+struct radix_traced_call {
+  trace_op op = trace_op::find;
+  byte_keys keys;  ///< for ranges: the lower ends
+  const void* values = nullptr;
+  std::uint64_t to = 0;  ///< for ranges: the last key, as a number
+  unsigned teams = 1;    ///< team w takes the keys at w, w + teams, ...
+  event_log ring;
+  std::uint64_t most_found = 0;  ///< maximum number of keys of a range to return
+};
+struct radix_traced_outcome {
+  std::uint64_t done = 0, unchanged = 0;  ///< numbers of keys
+  std::uint64_t count = 0;                ///< elements of the last range
+  std::vector<std::uint64_t> found;       ///< the first of these elements
+};
+/// Returns when all teams have finished. Throws `error` unless the tree's values have eight bytes.
+radix_traced_outcome run_traced(radix_index& tree, const radix_traced_call& call);
 
 }  // namespace detail
 
+/// The current nodes as data. Throws `error` unless all keys have eight bytes. O(n).
+template <class Value>
+[[nodiscard]] trace_state state_of(const radix_tree<Value>& tree) {
+  return detail::radix_state(tree.untyped());
+}
 /// Starts a trace with the current tree. Throws `error` unless all keys have eight bytes. O(n).
 template <class Value>
 [[nodiscard]] recorded_trace begin_trace(const radix_tree<Value>& tree) {
   recorded_trace trace;
   trace.header = detail::radix_trace_header(tree.untyped());
-  trace.start = tree.state();
+  trace.start = state_of(tree);
   return trace;
 }
 /// Completes a trace with the recorded events and the current tree. Precondition: all traced calls have finished. O(n +
@@ -45,7 +71,7 @@ template <class Value>
 void end_trace(recorded_trace& trace, const radix_tree<Value>& tree, trace_recorder& recorder) {
   append(trace, recorder.take());
   trace.lost = recorder.lost();
-  trace.final = tree.state();
+  trace.final = state_of(tree);
 }
 
 /// Calls of a radix tree that record events, executed by `teams` threads of the tree's device. One team processes the
@@ -90,7 +116,7 @@ class traced_radix_calls {
   }
   detail::radix_traced_outcome call(trace_op op, keys_in keys, const void* values, std::uint64_t to,
                                     unsigned teams) const {
-    return tree_.run_traced({op, keys.raw(), values, to, teams, ring_, 0});
+    return detail::run_traced(tree_, {op, keys.raw(), values, to, teams, ring_, 0});
   }
 
   detail::radix_index& tree_;

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "explorer/read_trace.hpp"
+#include "inspect/radix_run.hpp"
 #include "support/less_work.hpp"
-#include "trace/radix_run.hpp"
 
 namespace espalier::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "trace/radix_calls.hpp"
-#include "trace/radix_run.hpp"
-#include "trace/traced.hpp"
+#include "inspect/radix_calls.hpp"
+#include "inspect/radix_run.hpp"
+#include "inspect/traced.hpp"
 
 namespace espalier::test {
 namespace {

@@ -1,5 +1,5 @@
 // recorder.cpp - see recorder.hpp.
-#include "espalier/trace/recorder.hpp"
+#include "espalier/inspect/recorder.hpp"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include "explorer/questions.hpp"
 #include "explorer/read_trace.hpp"
 #include "explorer/source.hpp"
-#include "trace/traced.hpp"
+#include "inspect/traced.hpp"
 
 namespace espalier::test {
 namespace {

@@ -1,5 +1,5 @@
-// radix_calls_test.cpp - traces of radix trees through the library's own calls (trace/radix_trace.hpp).
-#include "trace/radix_calls.hpp"
+// radix_calls_test.cpp - traces of radix trees through the library's own calls (inspect/radix_trace.hpp).
+#include "inspect/radix_calls.hpp"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(RadixCalls, RefuseKeysThatTracesDoNotKnow) {
   EXPECT_TRUE(recorder.take().empty());
   tree.insert({"short"}, number_list{5});
   EXPECT_THROW((void)begin_trace(tree), error);
-  EXPECT_THROW((void)tree.state(), error);
+  EXPECT_THROW((void)state_of(tree), error);
 }
 
 TEST(RadixCalls, AreForTreesThatHaveHooks) {
@@ -65,8 +65,9 @@ TEST(RadixCalls, AreForTreesThatHaveHooks) {
       radix_tree<std::uint32_t>::build(keys_of_numbers({1}), std::vector<std::uint32_t>{1}, {}, device::cpu(1));
   EXPECT_EQ(begin_trace(tree).start.nodes.size(), 2u);
   const auto keys = keys_of_numbers({1});
-  EXPECT_THROW((void)tree.untyped().run_traced({trace_op::find, byte_string_batch(keys).raw(), nullptr, 0, 1, {}, 0}),
-               error);
+  EXPECT_THROW(
+      (void)detail::run_traced(tree.untyped(), {trace_op::find, byte_string_batch(keys).raw(), nullptr, 0, 1, {}, 0}),
+      error);
 }
 
 }  // namespace

@@ -1,21 +1,22 @@
-// traced.hpp - operations on a radix tree by traced teams, shared by CPU threads and GPU threads.
+// radix_traced_steps.hpp - operations on a radix tree by traced teams, shared by CPU threads and GPU threads.
 //
-// Keys have eight bytes. Keys of a write that neither insert nor erase a leaf are executed by noted_questions; the
-// others are left to the library's own writer, whose steps note_changes runs.
+// Keys have eight bytes. Keys of a write that neither insert nor erase a leaf are executed by traced_queries; the
+// others are left to traced_changes, which calls radix_mutator (espalier/radix_tree/insert_erase.hpp).
 #pragma once
 
 #include "espalier/radix_tree/descend.hpp"
 #include "espalier/radix_tree/insert_erase.hpp"
 #include "espalier/trace/note.hpp"
+#include "radix_tree/in_place.hpp"
 
 namespace espalier::detail {
 
-/// Only trees with values of eight bytes have hooks. Hooks in all of them would increase the compile time by a third.
+/// Calls are traced in trees with values of eight bytes, to compile them once.
 inline constexpr unsigned traced_value_slot = 8;
 
 /// Worker w executes the keys at w, w + workers, ... in sequence.
 template <unsigned V>
-struct noted_questions {
+struct traced_queries {
   static constexpr std::uint8_t left_over = 0xff;
 
   radix_view<V> tree;
@@ -74,9 +75,46 @@ struct noted_questions {
   }
 };
 
-/// Worker w executes elements w, w + workers, ... of a step of the library that changes nodes (in_place.hpp).
+/// Inserts listed element j as leaf links[j]; refused elements are listed again.
+template <unsigned V>
+struct insert_listed {
+  radix_view<V> tree;
+  radix_root* root;
+  radix_pools pools;
+  listed_keys_of keys;
+  const radix_link* links;
+  const std::uint32_t* pending;  ///< positions in the list; null for all
+  std::uint32_t* refused;
+  std::uint32_t* refusals;
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t place(std::size_t i) const {
+    return pending == nullptr ? static_cast<std::uint32_t>(i) : pending[i];
+  }
+  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t i) const { return keys.batch[keys.numbers[place(i)]]; }
+  template <class Team>
+  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t i) const {
+    const std::uint32_t j = place(i);
+    const radix_mutator<radix_view<V>, Team> change(tree, root, pools, team);
+    const auto outcome = change.insert(keys.batch[keys.numbers[j]], links[j]);
+    if (outcome == radix_outcome::out_of_nodes) refused[atomic_word_ref{refusals}.fetch_increment_aggregated()] = j;
+    return outcome;
+  }
+};
+template <unsigned V>
+struct erase_listed {
+  radix_view<V> tree;
+  radix_root* root;
+  radix_pools pools;
+  listed_keys_of keys;
+  [[nodiscard]] ESPALIER_INLINE byte_key_view key(std::size_t j) const { return keys.batch[keys.numbers[j]]; }
+  template <class Team>
+  ESPALIER_INLINE radix_outcome by(const Team& team, std::size_t j) const {
+    return radix_mutator<radix_view<V>, Team>(tree, root, pools, team).erase(key(j));
+  }
+};
+
+/// Worker w executes elements w, w + workers, ... of a step that changes nodes.
 template <class Step>
-struct note_changes {
+struct traced_changes {
   Step step;
   event_log ring;
   trace_op op;
@@ -94,13 +132,6 @@ struct note_changes {
                                                                       : trace_result::out_of_nodes));
     }
   }
-};
-
-/// Tracing configuration of an executor; disabled while workers == 0.
-struct radix_noting {
-  event_log ring;
-  trace_op op = trace_op::insert;
-  unsigned workers = 0;
 };
 
 }  // namespace espalier::detail

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "espalier/inspect/state.hpp"
 #include "espalier/trace/event.hpp"
-#include "espalier/trace/state.hpp"
 
 namespace espalier {
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <thread>
 
+#include "espalier/inspect/blink_trace.hpp"
 #include "espalier/team/scalar_team.hpp"
-#include "espalier/trace/blink_trace.hpp"
-#include "trace/traced.hpp"
+#include "inspect/traced.hpp"
 
 namespace espalier::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "espalier/trace/replay.hpp"
+#include "espalier/inspect/replay.hpp"
 #include "explorer/live_tree.hpp"
 
 namespace espalier::test {

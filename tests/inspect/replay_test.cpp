@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "inspect/traced.hpp"
 #include "support/less_work.hpp"
-#include "trace/traced.hpp"
 
 namespace espalier::test {
 namespace {

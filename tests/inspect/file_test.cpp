@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "explorer/read_trace.hpp"
-#include "trace/traced.hpp"
+#include "inspect/traced.hpp"
 
 namespace espalier::test {
 namespace {

@@ -1,4 +1,4 @@
-// traced_calls.hpp - a recorded batch: queries and writes by traced teams, in the library's own steps.
+// radix_traced_calls.hpp - a recorded batch: queries and writes by traced teams.
 //
 // The work of a batch before and after its nodes change (searching its keys, memory for leaves and nodes, the root
 // table) records no events. One team executes key by key, in the order of the call; several teams execute a batch as
@@ -9,14 +9,24 @@
 #include <unordered_map>
 #include <vector>
 
-#include "espalier/radix_tree/index.hpp"
+#include "espalier/inspect/radix_trace.hpp"
+#include "inspect/radix_traced_writer.hpp"
+#include "radix_tree/index_impl.hpp"
 #include "radix_tree/leaf_order.hpp"
-#include "radix_tree/traced.hpp"
+#include "radix_tree/update.hpp"
 #include "radix_tree/write.hpp"
 
 namespace espalier::detail {
 
-template <class Context, unsigned V>
+/// Marks the elements that insert a missing key (or erase a present one), of distinct keys.
+struct mark_missing_or_present {
+  const radix_link* links;
+  bool present;
+  std::uint64_t* marks;
+  ESPALIER_HD void operator()(std::size_t e) const { marks[e] = links[e].is_nothing() != present ? 1 : 0; }
+};
+
+template <class Context, class Launcher, unsigned V>
 class traced_caller {
  public:
   traced_caller(Context& context, radix_storage<V>& tree, element_type elements, const radix_options& options)
@@ -29,7 +39,7 @@ class traced_caller {
     const byte_batch plain{keys.offsets == nullptr ? keys.bytes : keys.bytes + context_.read(keys.offsets), nullptr, 8};
     if (call.op == trace_op::find || call.op == trace_op::range || call.op == trace_op::update) {
       (void)ask(call, plain, n);
-      if (call.op == trace_op::update) write(call, radix_write::update, plain, n, values);
+      if (call.op == trace_op::update) assign(plain, n, values);
       return outcome_;
     }
     const std::size_t piece = call.teams == 1 ? 1 : n;
@@ -79,10 +89,36 @@ class traced_caller {
     const auto others = taken_of<std::uint64_t>(words, repeated);
     (void)ask(call, {reinterpret_cast<const std::uint8_t*>(others.data()), nullptr, 8}, repeated.size());
   }
+  /// Keys are distinct.
   void write(const radix_traced_call& call, radix_write op, const byte_batch& keys, std::size_t n, const void* values) {
-    context_.noting = {call.ring, call.op, call.teams};
-    radix_writer<Context, V>(context_, tree_, elements_, options_)(op, keys, n, values, nullptr, radix_path::in_place);
-    context_.noting = {};
+    const buffer<radix_link> links = room<radix_link>(context_, n);
+    context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
+    const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
+    const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
+    context_.for_each(n, mark_missing_or_present{links.data(), erases, marks.data()});
+    const std::uint64_t m = number_marks(context_, marks, n);
+    const buffer<std::uint32_t> changing = room<std::uint32_t>(context_, m);
+    context_.for_each(n, keep_numbers{marks.data(), changing.data()});
+    radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
+    if (assigns) update.prepare(n);  // while it may still fail
+    if (m != 0) {
+      radix_traced_writer<Context, Launcher, V> writer(context_, tree_, options_.table_bits,
+                                                       {call.ring, call.op, call.teams});
+      if (erases) {
+        std::size_t gone[leaf_classes] = {};
+        gone[leaf_class(8)] = m;
+        writer.erase(keys, changing.data(), m, gone);
+      } else {
+        writer.insert(keys, changing.data(), m, values);
+      }
+    }
+    if (assigns) update(links.data(), n, values);
+    if constexpr (Context::on_gpu) context_.order().synchronize();
+  }
+  void assign(const byte_batch& keys, std::size_t n, const void* values) {
+    radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
+    update.prepare(n);
+    update(keys, n, values, nullptr);
     if constexpr (Context::on_gpu) context_.order().synchronize();
   }
 
@@ -94,11 +130,12 @@ class traced_caller {
     const buffer<std::uint64_t> found = room<std::uint64_t>(context_, call.most_found);
     const buffer<std::uint64_t> count = room<std::uint64_t>(context_, 1);
     context_.zero(count.data(), 8);
-    context_.run_teams(call.teams, noted_questions<V>{tree_.view, call.ring, call.op, keys, n, call.to, call.teams,
-                                                      results.data(), found.data(), call.most_found, count.data()});
+    Launcher::run(context_.get_device(), context_.order(), call.teams,
+                  traced_queries<V>{tree_.view, call.ring, call.op, keys, n, call.to, call.teams, results.data(),
+                                    found.data(), call.most_found, count.data()});
     std::uint64_t left = 0;
     for (const std::uint8_t r : host<std::uint8_t>(results.data(), n)) {
-      const bool left_over = r == noted_questions<V>::left_over;
+      const bool left_over = r == traced_queries<V>::left_over;
       left += left_over ? 1 : 0;
       ++(left_over || r == static_cast<std::uint8_t>(trace_result::done) ? outcome_.done : outcome_.unchanged);
     }
@@ -144,5 +181,21 @@ class traced_caller {
   radix_options options_;
   radix_traced_outcome outcome_;
 };
+
+/// A traced call of a tree whose context is `Context`, with values of eight bytes.
+template <class Context, class Launcher>
+[[nodiscard]] radix_traced_outcome run_traced_on(radix_index& index, const radix_traced_call& call) {
+  constexpr unsigned V = traced_value_slot;
+  radix_traced_outcome outcome;
+  // The only class of this context and value slot.
+  static_cast<radix_index_impl<Context, V>&>(index).change_storage([&](Context& context, radix_storage<V>& tree,
+                                                                       const radix_options& options) {
+    const element_type elements = index.elements();
+    const staged_keys<Context> keys(context, call.keys, true);
+    const staged_input<Context> values(context, call.values, call.keys.n * elements.value_bytes);
+    outcome = traced_caller<Context, Launcher, V>(context, tree, elements, options)(call, keys.batch(), values.data());
+  });
+  return outcome;
+}
 
 }  // namespace espalier::detail

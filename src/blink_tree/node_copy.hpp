@@ -1,4 +1,5 @@
-// validate.hpp - a copy of a whole B-link tree on the host, for the check of every invariant and for dumps.
+// node_copy.hpp - a copy of a whole B-link tree on the host, for the check of every invariant, for dumps and for
+// inspect/.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,6 @@
 
 #include "espalier/blink_tree/node.hpp"
 #include "espalier/index/options.hpp"
-#include "espalier/trace/state.hpp"
 
 namespace espalier::detail {
 
@@ -50,7 +50,7 @@ struct node_level_image {
   [[nodiscard]] const std::uint32_t* children_of(node_id id) const { return children.data() + std::size_t{id} * slots; }
 };
 
-struct host_snapshot {
+struct blink_node_copy {
   scalar_kind key = scalar_kind::u32;
   node_level_image leaves;
   node_level_image inners;
@@ -62,7 +62,12 @@ struct host_snapshot {
   [[nodiscard]] validation validate() const;
   [[nodiscard]] std::string json() const;
   [[nodiscard]] std::string graphviz() const;
-  [[nodiscard]] trace_state state() const;
+  /// For each leaf, whether it waits for reuse; such leaves are not part of dumps.
+  [[nodiscard]] std::vector<bool> is_unused() const;
+  /// The leaf of entry i of the express lane.
+  [[nodiscard]] node_id lane_leaf(std::size_t i) const {
+    return lane_ids.empty() ? static_cast<node_id>(i) : lane_ids[i];
+  }
 };
 
 }  // namespace espalier::detail

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "espalier/trace/trace.hpp"
+#include "espalier/inspect/trace.hpp"
 
 namespace espalier {
 
