@@ -236,6 +236,6 @@ export class live_panel {
   set_up_without_server(sentence) {
     this.info = null;
     this.host.innerHTML = `<p class="hint"></p>`;
-    this.host.firstChild.textContent = `${sentence} Traces can be opened from files all the same.`;
+    this.host.firstChild.textContent = `${sentence} Recorded traces and files play; live trees need the program.`;
   }
 }

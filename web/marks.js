@@ -52,8 +52,8 @@ export function legend() {
     [swatch(box('loose', loose_mark(34, 9))), 'split, parent does not know it'],
     [swatch(box('copy', '')), 'copy, not linked yet'],
     [swatch(box('retrying', retry_mark(34, 9))), 'retry'],
-    [swatch(`<path class="team current" d="M2 12h40"/>${team_mark(22, 12, 3, true)}`), 'way of team 3'],
-    [swatch(`<path class="sought" d="M2 12h40"/>`), 'way of the search'],
+    [swatch(`<path class="team current" d="M2 12h40"/>${team_mark(22, 12, 3, true)}`), 'path of team 3'],
+    [swatch(`<path class="sought" d="M2 12h40"/>`), 'path of the search'],
     [swatch(`<path class="right" d="M2 12h38" marker-end="url(#arrow)"/>`), 'right link'],
     [
       swatch([0, 0.25, 0.5, 0.75, 1]

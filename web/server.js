@@ -10,7 +10,8 @@ async function answer_of(response) {
     const said = await response.json();
     if (typeof said.error === 'string') sentence = said.error;
   } catch {
-    // not JSON: the status has to do
+    // The program answers in JSON; a server of plain files does not.
+    if (response.status === 404) sentence = 'The program espalier explore does not serve this page.';
   }
   throw new Error(sentence);
 }

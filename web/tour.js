@@ -36,8 +36,9 @@ const steps = [
   ],
   [
     'A full leaf splits',
-    'Thread by thread, each event is one step. Here a thread has latched a full leaf (thick border, ' +
-        'padlock) and copies its upper half to a new one, which no search can reach yet.',
+    'The numbers are threads, and each event is one step. Thread 3 has latched a full leaf (thick border, ' +
+        'padlock) and copied its upper half to a new leaf, which no search can reach yet. Threads 1 and 2 ' +
+        'found the leaf latched and have to try again (circle with an arrow).',
     (page) => page.go(position_of(page, (e) => e.e === 'split')), '#panes'
   ],
   [
@@ -49,15 +50,16 @@ const steps = [
   ],
   [
     'The parent is told',
-    'The separator is posted, and the leaf gets its curve. The strip below shows where else the shape ' +
-        'of the tree changes, and m goes from one such place to the next. Teams that had to try again are ' +
-        'marked above the line.',
+    'The separator is posted, and the leaf gets its curve. The root was full and had to split first: the ' +
+        'tree has one level more. Marks below the time line are changes of the shape (m goes to the next ' +
+        'one), marks above it are retries.',
     (page) => page.go(position_of(page, (e) => e.e === 'post')), '.dock'
   ],
   [
     'Now you',
-    'Play with Space, step with the arrow keys. Gallery has more recordings: an append, an erase ' +
-        'wave, a GPU next to a CPU. Try it makes a live tree of your own, and ? lists all keys.',
+    'Space plays, the arrow keys step, ? lists all keys. Gallery has more recordings: an append, an erase ' +
+        'wave, a GPU next to a CPU. Try it makes a live tree of your own, where espalier explore serves ' +
+        'this page.',
     (page) => page.go(0), '#side-panel'
   ]
 ];

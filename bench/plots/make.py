@@ -415,6 +415,152 @@ def paper_btree(theme: str) -> Picture:
     return p
 
 
+BUS = 55e9  # bytes/s of copies from pinned memory to the H200: docs/design/hybrid-tree.md
+
+
+def paper_hybrid(theme: str) -> Picture:
+    """Figure 16(a) of the HB+-tree paper: our curves, and the largest rates that its text states."""
+    paper, ours = read("published/hb-plus-tree.json"), read("hb-plus-tree/16-gpu.json")
+    p = Picture(
+        theme, 760, 430, "Hybrid trees: find of u64 keys in host memory, the paper's figure 16(a)",
+        "Finds per second by the number of keys for both processors and for the CPU alone; as horizontal lines what the "
+        "paper states at most, and the limit of the bus.",
+    )  # fmt: skip
+    left, right, top, bottom = 74, 736, 112, 350
+    x, y = Axis(2**22.5, 2**28.5, left, right), Axis(50, 20000, bottom, top)
+    series = [
+        ("disc", "ours", "implicit, automatic (leaves cached)", "implicit", "automatic"),
+        ("triangle", "ours", "implicit, CPU finishes", "implicit", "shared"),
+        ("ring", "ours", "implicit, CPU alone", "implicit", "host-alone"),
+        ("square", "ours2", "regular, CPU finishes", "regular", "shared"),
+        ("diamond", "b", "regular, CPU alone", "regular", "host-alone"),
+    ]
+    p.legend(16, 50, [s[:3] for s in series[:3]])
+    p.legend(16, 72, [s[:3] for s in series[3:]])
+    p.line(390, 68, 418, 68, color="limit", width=2, dash="6 4")
+    p.text(426, 72, "limit: 8 bytes of each key over the bus")
+    for tick in (100, 1000, 10000):
+        p.line(left, y.at(tick), right, y.at(tick))
+        p.text(left - 8, y.at(tick) + 4, f"{tick} M" if tick < 1000 else f"{tick // 1000} G", color="ink2",
+               anchor="end", size=12)  # fmt: skip
+    rows = [r for r in ours["rows"] if r["key_type"] == "u64" and r["queries"] == 2**25]
+    for keys in sorted({r["keys"] for r in rows}):
+        p.text(x.at(keys), bottom + 18, power(keys), color="ink2", anchor="middle", size=12)
+    frame(p, left, right, top, bottom, "keys in the tree", "finds/s (logarithmic)")
+    p.line(left, y.at(BUS / 8 / 1e6), right, y.at(BUS / 8 / 1e6), color="limit", width=2, dash="6 4")
+    stated = {s["what"].split()[0]: s["value"] / 1e6 for s in paper["statements"] if "value" in s}
+    for level in stated.values():
+        p.line(left, y.at(level), right, y.at(level), color="c", width=1.5, dash="2 3")
+    words = ", ".join(f"{name} {rate:.0f} M" for name, rate in stated.items())
+    p.text(left + 8, y.at(max(stated.values())) - 6, f"the paper, at most: {words} (GTX 780)", color="ink2", size=11)
+    for mark, color, _, layout, placement in series:
+        of_series = [r for r in rows if (r["layout"], r["placement"]) == (layout, placement)]
+        points = [(x.at(r["keys"]), y.at(r["rate"] / 1e6)) for r in of_series]
+        p.path(points, color)
+        for point in points:
+            p.mark(*point, mark, color)
+    p.text(16, 406, f"bench/results/hb-plus-tree/16-gpu.json: commit {ours['commit'][:7]}, {ours['date'][:10]}, H200, "
+           "16 Xeon cores; published/hb-plus-tree.json:", color="ink2", size=11)  # fmt: skip
+    p.text(16, 421, "A. Shahvarani, H.-A. Jacobsen, A Hybrid B+-tree ..., SIGMOD 2016, whose curves have no table",
+           color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def paper_ratios(theme: str) -> Picture:
+    """What the texts of two papers state as ratios, and the same ratio in our repetition, over all sizes and keys."""
+
+    def over(name, above, below, of=lambda row: row["rate"]):
+        """The rows of a file that fit `above`, each over the row of its size and key type that fits `below`."""
+        rows = read(name)["rows"]
+        fits = lambda row, wanted: all(row.get(k) == v for k, v in wanted.items())  # noqa: E731
+        base = {(r["keys"], r["key_type"]): of(r) for r in rows if fits(r, below)}
+        return [of(r) / base[r["keys"], r["key_type"]] for r in rows if fits(r, above)]
+
+    def peer(name, peer_name, **wanted):
+        rows = read(name)["rows"]
+        return [r["ratio"][peer_name] for r in rows if all(r.get(k) == v for k, v in wanted.items())]
+
+    hb = "hb-plus-tree/{}-gpu.json".format
+    implicit, regular = {"layout": "implicit"}, {"layout": "regular"}
+    both, alone = {"placement": "shared"}, {"placement": "host-alone"}
+    buckets = lambda layout, how: layout | {"buckets": how}  # noqa: E731
+    many = lambda key: {"queries": 2**25, "key_type": key}  # noqa: E731
+    length = lambda size, where: implicit | {"placement": where, "range_length": size}  # noqa: E731
+    pipeline = over("hb-plus-tree/20-cpu.json", {"pipeline": 16}, {"pipeline": 1})
+    seconds = lambda row: row["seconds"]  # noqa: E731
+    gpu_updates, cpu_updates = read("cuart/17-gpu.json")["rows"], read("cuart/17-cpu.json")["rows"]
+    pointers = {r["key_length"]: r["rate"] / r["ratio"]["pointer-art"] for r in cpu_updates}
+    # A paper, then per row: words, the place of the paper's ratio in its file, ours.
+    parts = [
+        ("HB+-tree (GTX 780 or 770M): ours on an H200 and 16 Xeon cores", "hb-plus-tree", [
+            ("10: buckets pipelined, implicit", "sequential, implicit",
+             over(hb(10), buckets(implicit, "pipelined"), buckets(implicit, "sequential"))),
+            ("10: the same, regular", "sequential, regular",
+             over(hb(10), buckets(regular, "pipelined"), buckets(regular, "sequential"))),
+            ("10: double-buffered, implicit", "double-buffered",
+             over(hb(10), buckets(implicit, "double-buffered"), buckets(implicit, "sequential"))),
+            ("10: the same, regular", "double-buffered",
+             over(hb(10), buckets(regular, "double-buffered"), buckets(regular, "sequential"))),
+            ("12: zipf queries, implicit", "zipf",
+             over(hb(12), implicit | both | {"requests": "zipf"}, implicit | both | {"requests": "uniform"})),
+            ("13(a): updates by all threads", "all threads over one",
+             over(hb(13), alone | {"threads": 16}, alone | {"threads": 1})),
+            ("16(a): both over the CPU, u64, implicit", "64 bits",
+             over(hb(16), implicit | both | many("u64"), implicit | alone | many("u64"))),
+            ("16(a): the same, regular", "64 bits",
+             over(hb(16), regular | both | many("u64"), regular | alone | many("u64"))),
+            ("16(b): both over the CPU, u32, implicit", "32 bits",
+             over(hb(16), implicit | both | many("u32"), implicit | alone | many("u32"))),
+            ("16(c): latency over that of the CPU", "latency of both",
+             over(hb(16), implicit | both | {"queries": 2**14}, implicit | alone | {"queries": 2**8}, seconds)),
+            ("17: ranges of 8, over the CPU", "up to 8 keys",
+             over(hb(17), length(8, "automatic"), length(8, "host-alone"))),
+            ("17: ranges of 32, over the CPU", "of 32 keys",
+             over(hb(17), length(32, "automatic"), length(32, "host-alone"))),
+            ("20(a): 16 queries at once in a thread", "at once in a thread", pipeline),
+            ("20(b): the latency of that", "latency of 16", [16 / ratio for ratio in pipeline]),
+        ]),
+        ("CuART (A100 or RTX 3090): ours on an H200 and 8 Xeon threads", "cuart", [
+            ("7: over ART of pointers, CPU", "ART of pointers", peer("cuart/7-cpu.json", "pointer-art")),
+            ("12: triples over GRT, from host memory", "BTC-2019",
+             peer("cuart/12-gpu.json", "grt-like", distribution="triples", location="host")),
+            ("17: updates over GRT, from host memory", "over GRT (",
+             peer("cuart/17-gpu.json", "grt-like", location="host")),
+            ("17: updates over ART on the CPU", "over ART on the CPU",
+             [r["rate"] / pointers[r["key_length"]] for r in gpu_updates if r["location"] == "host"]),
+        ]),
+    ]  # fmt: skip
+    left, right, step = 300, 736, 22
+    height = 140 + sum(38 + step * len(rows) for *_, rows in parts)
+    p = Picture(theme, 760, height, "Two papers repeated: ratios that their texts state, and the same ratios here",
+                "One row per statement of a paper: its ratio, and the smallest to the largest of ours.")  # fmt: skip
+    p.legend(16, 50, [("ring", "c", "the paper"), ("disc", "ours", "ours, over all sizes and keys of the figure")])
+    x, top = Axis(0.5, 100, left, right), 84
+    bottom = height - 66
+    for tick in (0.5, 1, 2, 5, 10, 20, 50, 100):
+        p.line(x.at(tick), top - 16, x.at(tick), bottom, color="ink2" if tick == 1 else "rule")
+        p.text(x.at(tick), bottom + 16, f"{tick:g}x", color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 34, "ratio (logarithmic)", color="ink2", anchor="middle", size=12)
+    y = top
+    for title, name, rows in parts:
+        p.text(16, y, title, weight=600, size=12)
+        y += 8
+        statements = [s for s in read(f"published/{name}.json")["statements"] if "ratio" in s]
+        for words, place, ours in rows:
+            y += step
+            (stated,) = [s["ratio"] for s in statements if place in s["what"]]
+            p.text(left - 14, y + 4, words, anchor="end", size=12)
+            for values, mark, color, dy in ((stated if isinstance(stated, list) else [stated], "ring", "c", -4),
+                                            ((min(ours), max(ours)), "disc", "ours", 4)):  # fmt: skip
+                p.line(x.at(min(values)), y + dy, x.at(max(values)), y + dy, color=color, width=3)
+                for value in sorted(set(values)):
+                    p.mark(x.at(value), y + dy, mark, color)
+        y += 30
+    p.text(16, height - 10, "bench/results/hb-plus-tree, cuart: each row names the figure; published/hb-plus-tree.json, "
+           "cuart.json", color="ink2", size=11)  # fmt: skip
+    return p
+
+
 def layers(theme: str) -> Picture:
     """ARCHITECTURE.md's picture: who calls whom, downwards."""
     p = Picture(theme, 760, 462, "Layers: calls and includes point downwards",
@@ -462,7 +608,7 @@ def layers(theme: str) -> Picture:
 
 
 PLOTS = {"as-of": as_of, "taq": taq, "gpu-find": gpu_find, "gpu-writes": gpu_writes, "cpu-peers": cpu_peers,
-         "paper-btree": paper_btree, "layers": layers}  # fmt: skip
+         "paper-btree": paper_btree, "paper-hybrid": paper_hybrid, "paper-ratios": paper_ratios, "layers": layers}  # fmt: skip
 
 
 def main() -> int:

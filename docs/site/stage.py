@@ -101,8 +101,12 @@ class Stage:
         return os.path.relpath(name, os.path.dirname(page) or ".") + hash_mark + anchor
 
     def page(self, name: str) -> None:
-        """A page of the repository, its comments for tests left out."""
-        text = re.sub(r"^<!--.*?-->\n", "", (ROOT / name).read_text(), flags=re.DOTALL | re.MULTILINE)
+        """A page of the repository."""
+        self.write(name, self.staged(name, (ROOT / name).read_text()))
+
+    def staged(self, name: str, text: str) -> str:
+        """Markdown as the site needs it, its comments for tests left out."""
+        text = re.sub(r"^<!--.*?-->\n", "", text, flags=re.DOTALL | re.MULTILINE)
 
         def change(found: re.Match) -> str:
             try:
@@ -121,7 +125,13 @@ class Stage:
         text = outside_code(text, lambda line: re.sub(r"(\])\(([^()\s]+)\)", change, line))
         for included in re.findall(r"^```\{literalinclude\} (\S+)", text, re.MULTILINE):
             self.copy_file(os.path.normpath(os.path.join(os.path.dirname(name), included)))
-        self.write(name, text)
+        return text
+
+    def first_page(self) -> None:
+        """The first screen of README.md, up to the links that docs/site/index.md has instead."""
+        first_screen, mark, _ = (ROOT / "README.md").read_text().partition("**Next:**")
+        assert mark, "README.md has no paragraph that begins with **Next:**"
+        self.write("index.md", self.staged("index.md", first_screen) + (SITE / "index.md").read_text())
 
     def toctree(self, entries: list[str]) -> str:
         return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(entries) + "\n```\n"
@@ -360,7 +370,7 @@ def main() -> int:
     shutil.copytree(SITE / "_static", options.out / "_static")
     for name in pages():
         stage.page(name)
-    stage.write("index.md", (SITE / "index.md").read_text())
+    stage.first_page()
     stage.runs()
     stage.examples()
     stage.lists()
