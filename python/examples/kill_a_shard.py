@@ -11,7 +11,7 @@ import ray
 
 import espalier.ray as er
 
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
 rng = np.random.default_rng(1)
 n = 200_000
 quotes = pa.table(

@@ -193,7 +193,9 @@ def test_two_readers_and_one_writer(tmp_path):
     readers = [threading.Thread(target=read, args=(seen,)) for seen in generations]
     for reader in readers:
         reader.start()
-    for i in range(2, 30):
+    i = 1
+    while i < 29 or not problems and any(len(seen) < 2 for seen in generations):
+        i += 1
         make_first.append(batch(i))
         if i % 5 == 0:
             make_first.compact(shards=None if i % 2 else 1 + i % 7)
@@ -202,8 +204,7 @@ def test_two_readers_and_one_writer(tmp_path):
     for reader in readers:
         reader.join()
     assert not problems, problems
-    assert all(len(seen) > 1 for seen in generations)
-    assert len(make_first) == 29 * 10
+    assert len(make_first) == i * 10
 
 
 def test_a_reader_whose_files_were_swept_begins_again_with_the_newest_generation(tmp_path):

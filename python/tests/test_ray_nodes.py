@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -15,8 +16,9 @@ ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[
 import espalier.ray as er  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
-# A node counts as lost after a second instead of half a minute.
+# A node counts as lost sooner than after half a minute; the patience with one that only is slow stays (10 s a check).
 CHECKS = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 3}
+HANG = 600  # seconds: more than a machine with any load needs
 HEAD = {"num_cpus": 1, "object_store_memory": 100 << 20, "_system_config": CHECKS}
 
 
@@ -57,7 +59,7 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
         started.wait()
         nodes.remove_node(removed_node, allow_graceful=False)
         removed.set()
-        thread.join(timeout=120)
+        thread.join(timeout=HANG)
         assert not thread.is_alive() and not problems, problems
         left = {owner["node"] for owner in table.status()["owners"]}
         assert removed_node.node_id not in left
@@ -72,6 +74,6 @@ def test_the_example_survives_its_kill():
     example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "kill_a_shard.py"
     if not example.exists():
         pytest.skip("the example is not here")
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0, done.stderr
-    assert "restarts: 1" in done.stdout
+    assert re.search("restarts: [1-9]", done.stdout)

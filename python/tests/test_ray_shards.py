@@ -389,8 +389,36 @@ def test_two_tables_with_the_same_splits(folders, tmp_path, shards):
         files = er.join_asof(left, right, into=tmp_path / strategy, **options)
         expected = es.join_asof(left.range(None, None), quotes, **options)
         assert pa.concat_tables([pq.read_table(file) for file in files]).to_pylist() == expected.to_pylist()
+    right_values = er.build(folders.new(), quotes, KEY, shards=shards, values=["bid"], backend="local")
+    options = dict(on="time", by="sym", window=(-7, 2), agg={"bid": ["sum", "min", "last"], "*": "count"})
+    expected = es.join_window(left.range(None, None), es.prepare(quotes, on="time", by="sym"), **options)
+    files = er.join_window(left, right_values, into=tmp_path / "window", **options)
+    assert pa.concat_tables([pq.read_table(file) for file in files]).to_pylist() == expected.to_pylist()
     with pytest.raises(TypeError, match="into"):
         er.join_asof(left, right, on="time", by="sym")
+    with pytest.raises(TypeError, match="into"):
+        er.join_window(left, right_values, **options)
+    with pytest.raises(ValueError, match="window"):
+        er.join_window(left, right_values, into=tmp_path / "window", **(options | {"window": (3, 1)}))
+
+
+def test_a_join_of_two_tables_reads_one_generation_of_each(folders, tmp_path):
+    """Both tables are replaced and swept before the join opens their files."""
+    sides = []
+    for _ in range(2):
+        table = er.build(folders.new(), table_of([("a", t, t, 1.0) for t in range(9)]), KEY, shards=3, values=VALUES, backend="local")
+        writer = er.open(table.root, backend="local")
+        for i in range(2):
+            writer.append(table_of([("a", 20 + i, 1, 1.0)]))
+            writer.compact(shards=2)
+        writer.sweep(keep=1)
+        sides.append((table, writer))
+    (left, new_left), (right, new_right) = sides
+    options = dict(on="time", by="sym")
+    files = er.join_asof(left, right, into=tmp_path / "out", **options)
+    expected = es.join_asof(new_left.range(None, None), new_right.range(None, None), **options)
+    assert pa.concat_tables([pq.read_table(file) for file in files]).to_pylist() == expected.to_pylist()
+    assert left.generation == new_left.generation and right.generation == new_right.generation
 
 
 def test_a_table_that_is_replaced_by_another_one_is_not_read_on(folders):

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .. import _core
 from . import _partials
 from ._files import Checksum, damaged, read_bounds, read_current
-from ._keys import Codec, Positions, numbers_of, ranks
+from ._keys import Codec, Positions, numbers_of, ranks, take_keys
 
 VERSION = 1
 
@@ -49,8 +50,9 @@ class Bounds:
         self.rows_before = np.concatenate([[0], np.cumsum(self.rows)])
         firsts = [least(self.codec, [part["first"] for part in parts[n]]) for n in self.full]
         lasts = [greatest(self.codec, [part["last"] for part in parts[n]]) for n in self.full]
+        self._last_keys = self.codec.of_json(lasts)
         self._firsts = self.codec.index(self.codec.of_json(firsts)) if len(firsts) else None
-        self._lasts = self.codec.index(self.codec.of_json(lasts)) if len(lasts) else None
+        self._lasts = self.codec.index(self._last_keys) if len(lasts) else None
         self._whole: dict[str, _partials.Partial] = {}
         self._parts = parts
 
@@ -93,6 +95,20 @@ class Bounds:
         if self._lasts is None:
             return np.zeros(len(positions), np.int64)
         return ranks(self._lasts, positions)
+
+    def partition(self, keys: Any, valid: np.ndarray) -> Partition:
+        """Keys by the range that has the first row with them, if any has."""
+        if self.codec.is_word:
+            flags = None if valid.all() else valid
+            places, keys, ends = _core.partition_words(np.ascontiguousarray(keys), flags, self._last_keys)
+            return Partition(keys, ends[:-1].tolist(), places)
+        ranges = self.first_behind(Positions(keys, np.zeros(len(valid), bool)))
+        ranges[~valid] = len(self.full)
+        order = np.argsort(ranges, kind="stable")
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        ends = np.cumsum(np.bincount(ranges, minlength=len(self.full) + 1))
+        return Partition(take_keys(keys, order), ends[:-1].tolist(), places)
 
     def range_of_rows(self, keys: Any, first_row: int) -> np.ndarray:
         """The range that each new row belongs to: rows are numbered from `first_row`."""
@@ -153,6 +169,25 @@ def least(codec: Codec, keys: list[Any]) -> Any:
 
 def greatest(codec: Codec, keys: list[Any]) -> Any:
     return max(keys, key=_order(codec))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A batch of keys in the order of the ranges; keys of a range keep their order. Keys that no range has come last."""
+
+    keys: Any
+    ends: list[int]  # of the ranges with rows
+    places: np.ndarray  # of each key of the batch
+
+    def groups(self) -> list[tuple[int, int, int]]:
+        """(range, begin, end) of the ranges that have keys."""
+        return [(r, a, b) for r, (a, b) in enumerate(zip([0, *self.ends], self.ends)) if a < b]
+
+    def restore(self, flags: np.ndarray) -> np.ndarray:
+        """Flags of the keys in this order, in the order of the batch."""
+        if self.places.dtype == np.uint32:
+            return _core.take_flags(flags, self.places)
+        return flags[self.places]
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ from ..frames import ArrowFrame, Frame, frame_as, frame_of
 from . import _partials
 from ._bounds import Bounds, Request
 from ._keys import Codec, Positions, is_text, numbers_of, of_numbers, one_chunk, take_keys, words_of
-from ._local import Local
-from ._shard import Shard
-from ._table import Table, folder_of, _groups, _in_order, _mean
+from ._local import Local, Reader
+from ._table import PinnedTable, Stale, Table, folder_of, _groups, _in_order, _mean
 
 _AGGREGATES = ("count", "sum", "mean", "min", "max", "first", "last")
 
@@ -125,20 +124,10 @@ def join_asof(
     for each shard of the left table that has rows, in key order. Tables with the same split points (build(like=)) are
     joined without a shuffle: a task reads one left shard, the same right shard, and neighbours where an answer lies."""
     call = "join_asof()"
-    if isinstance(left, Table):
-        if not isinstance(right, Table) or into is None:
-            raise TypeError(
-                f"{call}: a join of a sharded table needs another one, and `into`, a folder for the answer."
-            )
+    if _are_tables(call, left, right, into):
         options = dict(on=on, by=by, left_on=left_on, by_left=by_left, strategy=strategy, tolerance=tolerance)
         options |= dict(allow_exact_matches=allow_exact_matches, suffix=suffix, columns=columns)
-        return _join_shards(left, right, folder_of(into), options)
-    if into is not None:
-        raise TypeError(f"{call}: `into` is for two sharded tables; this answer is a frame.")
-    if not isinstance(right, Table):
-        raise TypeError(
-            f"{call}: the right side is a {type(right).__name__}; for frames there is espalier.join_asof()."
-        )
+        return _join_shards(left, right, folder_of(into), "asof", options)
     if strategy not in ("backward", "forward", "nearest"):
         raise ValueError(f"{call}: the strategy {strategy!r} is not one of 'backward', 'forward', 'nearest'.")
     sides = _Left(call, left, right, on, by, left_on, by_left)
@@ -159,22 +148,50 @@ def join_asof(
     )
 
 
-def _join_shards(left: Table, right: Table, folder: str, options: dict[str, Any]) -> list[str]:
-    names = str(left.generation), str(right.generation)
+def _are_tables(call: str, left: Any, right: Any, into: Any) -> bool:
+    """Whether the left side is a sharded table, too. Refuses what is no join with a sharded table."""
+    if isinstance(left, Table):
+        if not isinstance(right, Table) or into is None:
+            raise TypeError(
+                f"{call}: a join of a sharded table needs another one, and `into`, a folder for the answer."
+            )
+        return True
+    if into is not None:
+        raise TypeError(f"{call}: `into` is for two sharded tables; this answer is a frame.")
+    if not isinstance(right, Table):
+        raise TypeError(
+            f"{call}: the right side is a {type(right).__name__}; for frames there is espalier.{call[:-2]}()."
+        )
+    return False
+
+
+def _join_shards(left: Table, right: Table, folder: str, kind: str, options: dict[str, Any]) -> list[str]:
     os.makedirs(folder, exist_ok=True)
-    work = [
-        (left.root, right.root, names, i, os.path.join(folder, f"{n}.parquet"), options)
-        for i, n in enumerate(left._bounds.full.tolist())
-    ]
-    return left.backend.executor.map(join_shard, work, lambda: None)
+
+    while True:
+        bounds, right_bounds = left._bounds, right._bounds
+        names = str(bounds.generation), str(right_bounds.generation)
+        tasks = [
+            (left.root, right.root, names, i, os.path.join(folder, f"{n}.parquet"), kind, options)
+            for i, n in enumerate(bounds.full.tolist())
+        ]
+        try:
+            return left.backend.executor.map(join_shard, tasks, lambda: None)
+        except Stale:  # files of one of the two were swept
+            left._renew(bounds)
+            right._renew(right_bounds)
 
 
-def join_shard(left: str, right: str, names: tuple[str, str], i: int, path: str, options: dict[str, Any]) -> str:
-    """A task: the i-th left shard with rows and the right table, of which only the shards that are asked are opened."""
-    bounds = Bounds.named(left, names[0])
-    shard = Shard.open(left, int(bounds.full[i]), bounds)
-    rows = shard.take(np.arange(shard.rows), bounds.schema.names)
-    answer = join_asof(rows, Table(right, Local(right), Bounds.named(right, names[1])), **options)
+def join_shard(
+    left: str, right: str, names: tuple[str, str], i: int, path: str, kind: str, options: dict[str, Any]
+) -> str:
+    """A task: the i-th left shard with rows and the right table, of which only the shards that are asked are opened.
+    Raises Stale if a file of either generation was swept."""
+    reader = Reader(left)
+    bounds = reader.bounds(int(names[0]))
+    rows = reader.rows(bounds, i)
+    right_table = PinnedTable(right, Local(right), Reader(right).bounds(int(names[1])))
+    answer = {"asof": join_asof, "window": join_window}[kind](rows, right_table, **options)
     temporary = f"{path}.{uuid.uuid4().hex}"  # of this try
     pq.write_table(answer, temporary)
     os.replace(temporary, path)
@@ -224,16 +241,18 @@ def join_window(
     closed: str = "both",
     left_on: str | None = None,
     by_left: str | Sequence[str] | None = None,
+    into: Any = None,
 ) -> Any:
     """Aggregates of the rows of a sharded table in a window around each left row, as espalier.join_window() with a
-    prepared side. The key of the table is the `by` columns and then `on`; aggregated columns are its value columns."""
+    prepared side. The key of the table is the `by` columns and then `on`; aggregated columns are its value columns.
+    Two sharded tables: as join_asof() with `into`."""
     call = "join_window()"
-    if not isinstance(right, Table):
-        raise TypeError(
-            f"{call}: the right side is a {type(right).__name__}; for frames there is espalier.join_window()."
-        )
+    are_tables = _are_tables(call, left, right, into)
     joins._check_window(call, window, closed)
     wanted = joins._wanted(agg, call)
+    if are_tables:
+        options = dict(on=on, by=by, window=window, agg=agg, closed=closed, left_on=left_on, by_left=by_left)
+        return _join_shards(left, right, folder_of(into), "window", options)
     sides = _Left(call, left, right, on, by, left_on, by_left)
     functions: dict[str, list[str]] = {}
     for column, function in wanted:

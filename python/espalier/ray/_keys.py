@@ -112,9 +112,16 @@ class Positions:
     def take(self, rows: np.ndarray) -> Positions:
         return Positions(take_keys(self.keys, rows), self.after[rows])
 
+    def piece(self, begin: int, end: int) -> Positions:
+        return Positions(piece_of(self.keys, begin, end), self.after[begin:end])
+
 
 def take_keys(keys: Any, rows: np.ndarray) -> Any:
     return keys[rows] if isinstance(keys, np.ndarray) else keys.take(pa.array(rows))
+
+
+def piece_of(keys: Any, begin: int, end: int) -> Any:
+    return keys[begin:end] if isinstance(keys, np.ndarray) else keys.slice(begin, end - begin)
 
 
 def ranks(index: Index, positions: Positions) -> np.ndarray:
@@ -168,7 +175,7 @@ class Codec:
 
     def _join(self, parts: list[Any]) -> Any:
         if self.is_word:
-            word = parts[0].astype(np.uint64)
+            word = parts[0].astype(np.uint64, copy=False)
             for part in parts[1:]:
                 word = (word << np.uint64(8 * part.dtype.itemsize)) | part
             return word

@@ -81,6 +81,12 @@ class Reader:
                 raise Stale(bounds.generation) from None  # swept
             raise ValueError(f"{error.filename} is damaged: it is missing; restore the file from a copy.") from None
 
+    def rows(self, bounds: Bounds, i: int) -> pa.Table:
+        """All rows of the i-th range with rows, in key order."""
+        everything = bounds.codec.outside(1, False), bounds.codec.outside(1, True)
+        ((_, table),) = self.serve(bounds, [Request(i, "rows_between", (*everything, bounds.schema.names), 1)])
+        return table
+
     @property
     def open_bytes(self) -> int:
         with self._latch:

@@ -26,6 +26,7 @@ except ImportError:
 from ._bounds import Bounds, Request
 from ._build import Executor
 from ._local import Reader, Traffic, shards_of
+from ._packing import pack, unpack
 from ._table import Stale
 
 SMALL_BATCH = 4096  # questions; greater batches do not wait for others
@@ -40,13 +41,14 @@ class _Owner:
     def __init__(self, root: str) -> None:
         self._reader = Reader(root)
 
-    def serve(self, batch: list[tuple[int, list[Request]]]) -> tuple[int, list[tuple[str, Any]]]:
-        """The process, and for each item ("answers", list), ("stale", None) or ("error", exception)."""
-        return os.getpid(), [self._serve(generation, requests) for generation, requests in batch]
+    def serve(self, batch: list[tuple[Any, ...]]) -> tuple[int, list[tuple[str, Any]]]:
+        """The process, and for each item ("answers", packed list), ("stale", None) or ("error", exception)."""
+        return os.getpid(), [self._serve(*item) for item in batch]
 
-    def _serve(self, generation: int, requests: list[Request]) -> tuple[str, Any]:
+    def _serve(self, generation: int, ranges: list[int], operation: str, arguments: Any) -> tuple[str, Any]:
         try:
-            return "answers", self._reader.serve(self._reader.bounds(generation), requests)
+            requests = [Request(r, operation, one, 0) for r, one in zip(ranges, unpack(arguments))]
+            return "answers", pack(self._reader.serve(self._reader.bounds(generation), requests))
         except Stale:
             return "stale", None
         except Exception as error:  # of this item alone
@@ -90,16 +92,19 @@ class Tasks:
                 try:
                     answers[running.pop(reference)] = ray.get(reference)
                 except ray.exceptions.RayTaskError as error:
+                    if running:  # tasks that go on would write while the caller cleans up
+                        ray.wait(list(running), num_returns=len(running))
                     raise error.cause if isinstance(error.cause, Exception) else error from None
                 done()
         return answers
 
 
 class _Item:
-    """Requests of one call to one owner."""
+    """Requests of one call to one owner: one operation."""
 
     def __init__(self, generation: int, requests: list[Request]) -> None:
-        self.generation, self.requests = generation, requests
+        packed = pack([request.arguments for request in requests])
+        self.content = generation, [request.range for request in requests], requests[0].operation, packed
         self.batch: _Batch | None = None
         self.sent = threading.Event()
         self.answer: tuple[str, Any] = ("", None)
@@ -146,7 +151,7 @@ class _Lane:
 
     def call(self, items: list[_Item]) -> Any:
         self.calls += 1
-        return self.actor.serve.remote([(item.generation, item.requests) for item in items])
+        return self.actor.serve.remote([item.content for item in items])
 
     def revive(self) -> None:
         """After a call was lost: wait until Ray has restarted the owner, or make a new one if Ray gave it up. Raises if
@@ -282,7 +287,7 @@ class Owners:
             if kind != "answers":
                 problems.append((kind, content))
                 continue
-            for i, one in zip(which, content):
+            for i, one in zip(which, unpack(content)):
                 answers[i] = one
         for kind, content in problems:
             raise Stale(bounds.generation) if kind == "stale" else content

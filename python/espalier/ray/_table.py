@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from . import _build, _files, _partials
 from ._bounds import Bounds, Request
-from ._keys import Positions, of_numbers, take_keys
+from ._keys import Positions, of_numbers, piece_of
 from ._shard import take_rows
 
 _T = TypeVar("_T")
@@ -157,23 +157,21 @@ class Table:
 
     def _find(self, bounds: Bounds, keys: Any, valid: np.ndarray, columns: list[str]) -> tuple[np.ndarray, pa.Table]:
         """Which keys there are, and their rows, in the order of the keys."""
-        places = bounds.first_behind(Positions(keys, np.zeros(len(valid), bool)))
-        # Keys that are NULL or behind all ranges form a last group, which is not asked.
-        places[~valid] = len(bounds.full)
-        order, groups = _partition(places)
-        keys = take_keys(keys, order)  # once, and pieces of it are sent
-        groups = [(r, begin, end) for r, begin, end in groups if r < len(bounds.full)]
-        requests = [Request(r, "find", (_piece(keys, begin, end), columns), end - begin) for r, begin, end in groups]
+        part = bounds.partition(keys, valid)
+        groups = part.groups()
+        requests = [Request(r, "find", (piece_of(part.keys, a, b), columns), b - a) for r, a, b in groups]
         hits = np.zeros(len(valid), bool)
-        tables, asked = [], []
+        tables = []
         for (_, begin, end), (some, table) in zip(groups, self._ask(bounds, requests)):
             hits[begin:end] = some
             if columns:
-                asked.append(order[begin:end][some])
                 tables.append(table)
-        found = np.empty(len(valid), bool)
-        found[order] = hits
-        return found, _in_order(bounds, columns, tables, asked)
+        found = part.restore(hits)
+        schema = pa.schema([bounds.schema.field(name) for name in columns])
+        table = pa.concat_tables([schema.empty_table(), *tables])
+        if columns:
+            table = take_rows(table, (np.cumsum(hits) - 1)[part.places[found]])
+        return found, table
 
     # ---- ranges ----------------------------------------
 
@@ -272,13 +270,17 @@ class Table:
             try:
                 return work(bounds)
             except Stale:
-                now = self.refresh()._bounds
-                if (now.key, now.values, now.schema) != (bounds.key, bounds.values, bounds.schema):
-                    raise ValueError(
-                        f"{self.root} was replaced by a table with other columns while it was read; open it again."
-                    ) from None
-                if now.generation == bounds.generation:
-                    time.sleep(0.001)  # the file is missing, and ask() says so unless `current` changes now
+                self._renew(bounds)
+
+    def _renew(self, bounds: Bounds) -> None:
+        """Read the newest generation after files of this one were swept."""
+        now = self.refresh()._bounds
+        if (now.key, now.values, now.schema) != (bounds.key, bounds.values, bounds.schema):
+            raise ValueError(
+                f"{self.root} was replaced by a table with other columns while it was read; open it again."
+            ) from None
+        if now.generation == bounds.generation:
+            time.sleep(0.001)  # the file is missing, and ask() says so unless `current` changes now
 
     def _ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
         return self.backend.ask(bounds, requests) if requests else []
@@ -292,12 +294,8 @@ class Table:
         counts = cuts.whole_rows()
         sides = [{c: _partials.nothing(n, fs, bounds.dtype(c)) for c, fs in functions.items()} for _ in range(2)]
         lowers, uppers = _with_outside(codec, lower, False), _with_outside(codec, upper, True)
-        groups = _groups(np.arange(len(cuts.query)), cuts.range)
-        requests = []
-        for r, mine in groups:
-            ends = lowers.take(cuts.lower_row(mine)), uppers.take(cuts.upper_row(mine))
-            requests.append(Request(r, "aggregate", (*ends, functions), len(mine)))
-        for (_, mine), (rows, partials) in zip(groups, self._ask(bounds, requests)):
+        groups, requests = cuts.requests(lowers, uppers, "aggregate", functions)
+        for mine, (rows, partials) in zip(groups, self._ask(bounds, requests)):
             counts[cuts.query[mine]] += rows
             for side in (0, 1):
                 chosen = np.flatnonzero(cuts.is_right[mine] == bool(side))
@@ -319,18 +317,12 @@ class Table:
         cuts = _Cuts(bounds, lower, upper, valid)
         cuts.add_whole()
         lowers, uppers = _with_outside(bounds.codec, lower, False), _with_outside(bounds.codec, upper, True)
-        groups = _groups(np.arange(len(cuts.query)), cuts.range)
-        requests = []
-        for r, mine in groups:
-            ends = lowers.take(cuts.lower_row(mine)), uppers.take(cuts.upper_row(mine))
-            requests.append(Request(r, "rows_between", (*ends, columns), len(mine)))
+        groups, requests = cuts.requests(lowers, uppers, "rows_between", columns)
         counts = np.zeros(len(valid), np.int64)
         tables, order = [], []
-        for (_, mine), (rows, table) in zip(groups, self._ask(bounds, requests)):
+        for mine, (rows, table) in zip(groups, self._ask(bounds, requests)):
             np.add.at(counts, cuts.query[mine], rows)
-            order.append(
-                np.repeat(cuts.query[mine], rows)
-            )  # groups ascend by range, so a stable sort by query is enough
+            order.append(np.repeat(cuts.query[mine], rows))  # groups ascend by range: a stable sort by query is enough
             tables.append(table)
         return np.concatenate([[0], np.cumsum(counts)]), _in_order(bounds, columns, tables, order)
 
@@ -348,6 +340,13 @@ class Table:
         if column not in bounds.values:
             raise KeyError(f"column {column!r} has no aggregates: the table was built with values={bounds.values}.")
         return column
+
+
+class PinnedTable(Table):
+    """A table that reads one generation only: where another Table would go on with the newest one, Stale."""
+
+    def _read(self, work: Callable[[Bounds], _T]) -> _T:
+        return work(self._bounds)
 
 
 class _Cuts:
@@ -375,12 +374,20 @@ class _Cuts:
         self.end_whole = np.maximum(np.where(live, np.where(cut_end, end, end + 1), 0), self.first_whole)
         self._n = len(valid)
 
-    def lower_row(self, mine: np.ndarray) -> np.ndarray:
-        """Row of the lower position; behind all rows there is one that lies outside."""
-        return np.where(self._has_lower[mine], self.query[mine], self._n)
-
-    def upper_row(self, mine: np.ndarray) -> np.ndarray:
-        return np.where(self._has_upper[mine], self.query[mine], self._n)
+    def requests(
+        self, lowers: Positions, uppers: Positions, operation: str, last: Any
+    ) -> tuple[list[np.ndarray], list[Request]]:
+        """The requests of each range, and one Request for all of them. Behind the positions of the batch there is one
+        that lies outside, for a side that is not cut."""
+        order, groups = _partition(self.range)
+        query = self.query[order]
+        lowers = lowers.take(np.where(self._has_lower[order], query, self._n))
+        uppers = uppers.take(np.where(self._has_upper[order], query, self._n))
+        asked = [
+            Request(r, operation, (lowers.piece(begin, end), uppers.piece(begin, end), last), end - begin)
+            for r, begin, end in groups
+        ]
+        return [order[begin:end] for _, begin, end in groups], asked
 
     def whole_rows(self) -> np.ndarray:
         before = self._bounds.rows_before
@@ -434,10 +441,6 @@ def _groups(rows: np.ndarray, ranges: np.ndarray) -> list[tuple[int, np.ndarray]
     order, groups = _partition(ranges)
     rows = rows[order]
     return [(r, rows[begin:end]) for r, begin, end in groups]
-
-
-def _piece(keys: Any, begin: int, end: int) -> Any:
-    return keys[begin:end] if isinstance(keys, np.ndarray) else keys.slice(begin, end - begin)
 
 
 def _in_order(bounds: Bounds, columns: list[str], tables: list[pa.Table], keys: list[np.ndarray]) -> pa.Table:
