@@ -5,12 +5,34 @@ from __future__ import annotations
 from . import _core
 from ._index import Index, open
 from ._sorted_map import SortedMap
-from .joins import Prepared, join_asof, join_between, join_overlaps, join_window, open_prepared, prepare
-
+from .joins import (
+    Prepared,
+    count_between,
+    count_overlaps,
+    join_asof,
+    join_between,
+    join_overlaps,
+    join_window,
+    open_prepared,
+    prepare,
+)
 
 __version__ = ".".join(map(str, _core.version))
-__all__ = ["Index", "Prepared", "SortedMap", "join_asof", "join_between", "join_overlaps", "join_window", "open",
-           "open_prepared", "prepare", "__version__"]
+__all__ = [
+    "Index",
+    "Prepared",
+    "SortedMap",
+    "__version__",
+    "count_between",
+    "count_overlaps",
+    "join_asof",
+    "join_between",
+    "join_overlaps",
+    "join_window",
+    "open",
+    "open_prepared",
+    "prepare",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -47,7 +47,7 @@ class Index:
     def __repr__(self) -> str:
         values = "" if self._value_dtype is None else f", values={self._value_dtype}"
         keep = "" if self.keep == "none" else f", keep='{self.keep}'"
-        return f"Index(keys={self.dtype}{values}, len={len(self)}{keep})"
+        return f"Index(keys={name_of(self.dtype)}{values}, len={len(self)}{keep})"
 
     @property
     def dtype(self) -> Any:
@@ -399,6 +399,11 @@ def open(path: Any, verify: bool = True) -> Index:
     from . import _file  # json, mmap, tempfile: 10 ms that an import need not take
 
     return _file.load(path, verify)
+
+
+def name_of(dtype: Any) -> str:
+    """A dtype, or the types str and bytes, in messages."""
+    return dtype.__name__ if isinstance(dtype, type) else str(dtype)
 
 
 def _refuse_open(lo: Any) -> None:

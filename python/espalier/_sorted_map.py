@@ -9,13 +9,17 @@ import numpy as np
 
 from . import _core, _queries
 from ._answers import wrap
-from ._index import _RAISE, Index, _one, _refuse_open
+from ._index import _RAISE, Index, _one, _refuse_open, name_of
+
+_OPERATIONS = ("find", "insert", "update", "replace", "discard")  # in the order of blink_op
+_WRITING = (1, 2, 3)
 
 
 class SortedMap:
-    """Ordered map from numbers, bool or times to numbers, bool or times, for single keys and for arrays.
+    """Ordered map from numbers, bool, times, str or bytes to numbers, bool or times, for single keys and for arrays.
 
-    key_dtype, value_dtype: NumPy dtypes ("u8" is uint64, "f8" float64, "M8[ns]"); no value_dtype makes a set.
+    key_dtype, value_dtype: NumPy dtypes ("u8" is uint64, "f8" float64, "M8[ns]"), and for keys of any length "str" or
+    "bytes"; no value_dtype makes a set.
     items: a mapping, or (keys, values), to begin with.
 
     Threads may read and write at the same time.
@@ -30,8 +34,14 @@ class SortedMap:
                 "SortedMap('i8', 'f8', {1: 2.0})."
             )
         key = np.dtype(key_dtype)
-        value = None if value_dtype is None else np.dtype(value_dtype)
-        self._set(_core.SortedMap(np.empty(0, key), None if value is None else np.empty(0, value)))
+        values = None if value_dtype is None else np.empty(0, np.dtype(value_dtype))
+        if key.kind == "T" or key.kind in "US" and key.itemsize == 0:
+            self._set(_core.TextMap(np.empty(0, "u1"), np.zeros(1, "u8"), key.kind != "S", values))
+        elif key.kind in "US":
+            text = "bytes" if key.kind == "S" else "str"
+            raise TypeError(f"keys of {key} would be cut off: SortedMap has keys of any length, with the type '{text}'.")
+        else:
+            self._set(_core.SortedMap(np.empty(0, key), values))
         if items is not None:
             self.update(*items) if isinstance(items, tuple) else self.update(items)
 
@@ -41,20 +51,24 @@ class SortedMap:
         self._value_dtype = tree.value_dtype
         self._sorted: tuple[int, np.ndarray, np.ndarray | None] | None = None
 
+    @property
+    def _is_text(self) -> bool:
+        return not isinstance(self._dtype, np.dtype)
+
     # ---- properties ----------------------------------------
 
     def __len__(self) -> int:
         return len(self._tree)
 
     def __repr__(self) -> str:
-        return f"SortedMap(keys={self._dtype}, values={self._value_dtype}, len={len(self)})"
+        return f"SortedMap(keys={name_of(self._dtype)}, values={self._value_dtype}, len={len(self)})"
 
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: Any) -> bool:
         """Whether the other map has the same elements: another SortedMap or a mapping, or for a set a set."""
         if isinstance(other, SortedMap):
-            (keys, values), (keys2, values2) = self._tree.parts(), other._tree.parts()
+            (keys, values), (keys2, values2) = self._elements(), other._elements()
             if len(keys) != len(keys2) or (values is None) != (values2 is None):
                 return False
             return _equal(keys, keys2) and (values is None or _equal(values, values2))
@@ -65,7 +79,8 @@ class SortedMap:
         return NotImplemented
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> Any:
+        """dtype of the keys; the types str and bytes for text."""
         return self._dtype
 
     @property
@@ -109,6 +124,37 @@ class SortedMap:
         done = np.zeros(len(inexact), dtype=bool)
         done[~inexact] = self._tree.erase(queries.values[~inexact])
         return wrap(done, queries.kind)
+
+    def apply(self, ops: Any, keys: Any, values: Any = None) -> tuple[Any, Any]:
+        """Execute one operation per key, in this order: "find", "insert", "update" (insert or assign), "replace",
+        "discard". Returns (values, done): the values that "find" found (elsewhere 0), and what the calls of these
+        names return. `values` are those to write; they may be left out if no operation writes."""
+        if self._is_text:
+            raise TypeError("apply() takes keys of fixed width: call update(), discard() and find() for str and bytes.")
+        names = np.asarray(ops)
+        if names.ndim == 0:
+            raise TypeError("ops is one value: give an operation for each key.")
+        codes = np.full(len(names), len(_OPERATIONS), dtype=np.uint8)
+        for code, name in enumerate(_OPERATIONS):
+            codes[names == name] = code
+        if (codes == len(_OPERATIONS)).any():
+            wrong = names[int(np.argmax(codes))]
+            raise ValueError(f"ops: '{wrong}' is not an operation; use one of {', '.join(_OPERATIONS)}.")
+        if keys is None:
+            _queries.refuse_none("keys")
+        if values is None and self._value_dtype is not None and np.isin(codes, _WRITING).any():
+            raise TypeError("values are missing: insert, update and replace write them.")
+        queries = _queries.read(keys, self._dtype, "keys")
+        if queries.inexact is not None:
+            raise ValueError(
+                f"keys: element {int(np.argmax(queries.inexact))} is not a value of dtype {self._dtype}."
+            )
+        if values is not None:
+            if self._value_dtype is None:
+                raise TypeError("this SortedMap is a set: it takes keys only.")
+            values = _values_as(values, self._value_dtype)
+        found, done = self._tree.apply(codes, queries.values, values)
+        return None if found is None else wrap(found, queries.kind), wrap(done, queries.kind)
 
     def clear(self) -> None:
         self._tree.clear()
@@ -237,15 +283,98 @@ class SortedMap:
         n = len(self)
         if not -n <= index < n:
             raise IndexError(f"position {index} is out of range: the map has {n} elements.")
-        if index in (0, -n):
-            return self._item(self._tree.lower_bound(_ends_of(self._dtype)[0]))
-        if index in (-1, n - 1):
-            last = _ends_of(self._dtype)[1]
-            return self._item(
-                self._tree.lower_bound(last) if self._tree.contains(last)[0] else self._tree.predecessor(last)
-            )
-        keys, values = self._arrays()
-        return _scalar(keys, index), _scalar(values, index)
+        if index not in (0, -n, -1, n - 1):
+            keys, values = self._arrays()
+        elif index in (0, -n):
+            keys, values = self._first()
+        else:
+            keys, values = self._last()
+        if len(keys) == 0:
+            raise IndexError("the map has become empty.")
+        at = index if len(keys) > 1 else 0
+        return _scalar(keys, at), _scalar(values, at)
+
+    def _first(self) -> tuple[Any, Any]:
+        """The first key and its value, in arrays that are empty if the map is."""
+        if self._is_text:
+            return self._tree.range(None, None, "both", 1)[1:]
+        keys, values, ok = self._tree.lower_bound(_ends_of(self._dtype)[0])
+        return keys[ok], None if values is None else values[ok]
+
+    def _last(self) -> tuple[Any, Any]:
+        if self._is_text:
+            return self._tree.last()
+        last = _ends_of(self._dtype)[1]
+        keys, values, ok = (
+            self._tree.lower_bound(last) if self._tree.contains(last)[0] else self._tree.predecessor(last)
+        )
+        return keys[ok], None if values is None else values[ok]
+
+    def searchsorted(self, q: Any, side: str = "left") -> Any:
+        """Positions in key order: the number of keys less than each query, or with side="right" not greater. Linear in
+        the leaves for numbers and times; an Index (snapshot()) takes O(log n)."""
+        if side not in ("left", "right"):
+            raise ValueError(f"side is '{side}'; use 'left' or 'right'.")
+        if q is None:
+            _queries.refuse_none()
+        if self._is_text:
+            return self._tree.searchsorted(q, side == "right")
+        queries = _queries.read(q, self._dtype)
+        lowest = _queries.read(_ends_of(self._dtype)[0], self._dtype)._replace(null=None, kind="scalar")
+        a, b = _queries.closed_ends(lowest, queries, "left" if side == "left" else "both")
+        ranks = self._tree.count(a, b, "both")
+        if queries.null is not None:
+            ranks[queries.null] = len(self)
+        return wrap(ranks, queries.kind)
+
+    # ---- prefixes of str and bytes ----------------------------------------
+
+    def prefix(self, p: Any, limit: int | None = None) -> tuple[Any, ...]:
+        """(keys, values) of the keys that begin with `p`, in key order; for many prefixes (offsets, keys, values) as
+        range()."""
+        self._need_text(p)
+        keys = self._tree.prefix(p, limit)
+        return (_array(keys[0]), keys[1]) if len(keys) == 2 else keys
+
+    def count_prefix(self, p: Any) -> Any:
+        """Number of keys that begin with each prefix."""
+        self._need_text(p)
+        return self._tree.count_prefix(p)
+
+    def sum_prefix(self, p: Any) -> Any:
+        """Sum of the values of the keys that begin with each prefix."""
+        return self._aggregate_prefix("sum", p, None)
+
+    def avg_prefix(self, p: Any) -> Any:
+        """Mean of the values of the keys that begin with each prefix, NaN if there is none."""
+        return self._aggregate_prefix("avg", p, None)
+
+    def min_prefix(self, p: Any, default: Any = _RAISE) -> Any:
+        """Smallest value of the keys that begin with each prefix; see Index.min() for `default`."""
+        return self._aggregate_prefix("min", p, default)
+
+    def max_prefix(self, p: Any, default: Any = _RAISE) -> Any:
+        """Largest value of the keys that begin with each prefix."""
+        return self._aggregate_prefix("max", p, default)
+
+    def longest_prefix(self, q: Any) -> tuple[Any, Any, Any]:
+        """(key, value, ok) of the longest key that is a prefix of each query."""
+        self._need_text(q)
+        return self._tree.longest_prefix(q)
+
+    def _need_text(self, p: Any) -> None:
+        if not self._is_text:
+            raise TypeError(f"the keys are {self._dtype}: only str and bytes have prefixes.")
+        if p is None:
+            _queries.refuse_none("the prefix")
+
+    def _aggregate_prefix(self, op: str, p: Any, default: Any) -> Any:
+        self._need_text(p)
+        fallback = self._missing(default) if op in ("min", "max") else None
+        try:
+            return self._tree.aggregate_prefix(op, p, fallback)
+        except OverflowError as error:
+            raise _queries.sum_overflow(error) from None
 
     # ---- ranges ----------------------------------------
 
@@ -281,7 +410,7 @@ class SortedMap:
             _refuse_open(lo)
         answer = self._tree.range(lo, hi, closed, limit)
         if answer is not None:
-            return answer
+            return answer[0], _array(answer[1]), answer[2]
         a, b, _ = self._ends(lo, hi, closed)
         return self._tree.range(a, b, "both", limit)
 
@@ -294,6 +423,17 @@ class SortedMap:
     ) -> Iterator[Any]:
         """Iterate over the keys of a range, as sortedcontainers. Keys that are written meanwhile may be missed."""
         closed = {(True, True): "both", (True, False): "left", (False, True): "right", (False, False): "neither"}
+        if self._is_text:
+            lower, upper = map(bool, inclusive)
+            if reverse:
+                yield from reversed(self._tree.range(minimum, maximum, closed[lower, upper], None)[1])
+                return
+            while True:
+                found = self._tree.range(minimum, maximum, closed[lower, upper], 1024)[1]
+                yield from found
+                if len(found) < 1024:
+                    return
+                minimum, lower = found[-1], False
         lowest, highest = _queries._limits(self._dtype)
         if self._dtype.kind == "f":
             highest = np.nan  # the greatest key
@@ -323,15 +463,15 @@ class SortedMap:
 
     def keys(self) -> np.ndarray:
         """All keys in order, as an array."""
-        return self._tree.parts()[0]
+        return self._elements()[0]
 
     def values(self) -> np.ndarray | None:
         """All values in the order of the keys, as an array."""
-        return self._tree.parts()[1]
+        return self._elements()[1]
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Pairs in the order of the keys, of one moment."""
-        keys, values = self._tree.parts()
+        keys, values = self._elements()
         return zip(
             keys.tolist() if keys.dtype.kind not in "mM" else keys,
             [None] * len(keys) if values is None else values.tolist() if values.dtype.kind not in "mM" else values,
@@ -341,8 +481,10 @@ class SortedMap:
 
     def snapshot(self, keep: str | None = None) -> Index:
         """An Index over the elements of this moment."""
-        keys, values = self._tree.parts()
-        return Index._of_tree(_core.FixedIndex.of_parts(keys, values, None, keep))
+        parts = self._tree.parts()
+        if self._is_text:
+            return Index._of_tree(_core.TextIndex.of_parts(*parts[:3], None, None, parts[3], keep))
+        return Index._of_tree(_core.FixedIndex.of_parts(*parts, None, keep))
 
     def copy(self) -> "SortedMap":
         return _restore(*self._tree.parts())
@@ -359,7 +501,7 @@ class SortedMap:
 
     def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
         if values is None and isinstance(keys, SortedMap):
-            return keys._tree.parts()
+            return keys._elements()
         if values is None and isinstance(keys, Mapping):
             return list(keys.keys()), list(keys.values())
         if values is None and self._value_dtype is not None:
@@ -374,6 +516,8 @@ class SortedMap:
         done = call(keys, values)
         if done is not None:
             return done
+        if self._is_text:
+            return call(keys, _values_as(values, self._value_dtype))
         queries = _queries.read(keys, self._dtype, "keys")
         inexact = queries.inexact
         if inexact is not None:
@@ -382,7 +526,11 @@ class SortedMap:
             return wrap(call(queries.values, None), queries.kind)
         return wrap(call(queries.values, _values_as(values, self._value_dtype)), queries.kind)
 
-    def _one_key(self, key: Any) -> np.ndarray:
+    def _one_key(self, key: Any) -> Any:
+        if self._is_text:
+            if not isinstance(key, self._dtype):
+                raise TypeError(f"key is of type {type(key).__name__}, and the keys are {name_of(self._dtype)}.")
+            return key
         queries = _queries.read(key, self._dtype, "key")
         if queries.inexact is not None:
             raise ValueError(f"key {key!r} is not a value of dtype {self._dtype}.")
@@ -435,16 +583,15 @@ class SortedMap:
         except OverflowError as error:
             raise _queries.sum_overflow(error) from None
 
-    def _item(self, found: tuple[Any, Any, Any]) -> tuple[Any, Any]:
-        keys, values, ok = found
-        if not ok[0]:
-            raise IndexError("the map has become empty.")
-        return _scalar(keys, 0), _scalar(values, 0)
+    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Keys and values in key order."""
+        keys, values = self._tree.elements()
+        return _array(keys), values
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray | None]:
         version = self._tree.version
         if self._sorted is None or self._sorted[0] != version:
-            self._sorted = (version, *self._tree.parts())
+            self._sorted = (version, *self._elements())
         return self._sorted[1], self._sorted[2]
 
 
@@ -454,10 +601,15 @@ def _ends_of(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     return np.array([lowest], dtype=dtype), np.array([np.nan if dtype.kind == "f" else highest], dtype=dtype)
 
 
-def _scalar(values: np.ndarray | None, i: int) -> Any:
+def _array(keys: Any) -> np.ndarray:
+    return np.array(keys, dtype=object) if isinstance(keys, list) else keys
+
+
+def _scalar(values: Any, i: int) -> Any:
     if values is None:
         return None
-    return values[i].item() if values.dtype.kind not in "mM" else values[i]
+    one = values[i]
+    return one.item() if isinstance(one, np.generic) and values.dtype.kind not in "mM" else one
 
 
 def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
@@ -488,6 +640,8 @@ def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     """Equality of numbers without a common type, which would round; NaN equals NaN, as it does among keys."""
+    if a.dtype.kind == "O" or b.dtype.kind == "O":  # str or bytes
+        return bool(np.array_equal(a, b))
     if a.dtype == b.dtype:
         return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM"))
     times = {"m", "M"}
@@ -499,7 +653,7 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return queries.inexact is None and bool(np.array_equal(queries.values, b, equal_nan=b.dtype.kind in "fmM"))
 
 
-def _restore(keys: np.ndarray, values: np.ndarray | None) -> SortedMap:
+def _restore(*parts: Any) -> SortedMap:
     result = SortedMap.__new__(SortedMap)
-    result._set(_core.SortedMap(keys, values))
+    result._set(_core.TextMap(*parts) if len(parts) == 4 else _core.SortedMap(*parts))
     return result

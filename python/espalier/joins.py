@@ -12,11 +12,22 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._answers import wrap
 from ._join_types import Key, check_window, common_equality, common_order, tolerance_of, window_end
 from .frames import Frame, frame_as, frame_of
 from .prepared import Prepared, column_name, column_names, open_prepared, prepare
 
-__all__ = ["Prepared", "join_asof", "join_between", "join_overlaps", "join_window", "open_prepared", "prepare"]
+__all__ = [
+    "Prepared",
+    "count_between",
+    "count_overlaps",
+    "join_asof",
+    "join_between",
+    "join_overlaps",
+    "join_window",
+    "open_prepared",
+    "prepare",
+]
 
 _STRATEGIES = ("backward", "forward", "nearest")
 _CLOSED = {
@@ -390,22 +401,62 @@ def join_between(
     With how="left", points outside of all spans come once, with NULLs.
     """
     call = "join_between()"
-    lower, upper = _ends(closed, call)
     keeps_all = _how(how, call)
-    left, right = frame_of(points, "left", call), frame_of(spans, "right", call)
-    on, start, finish = (column_name(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
-    left_by, right_by = _sides(by, by_left, by_right, "by", call)
-    key, low, high = _one_type(
-        [left.key(on, "left", call), right.key(start, "right", call), right.key(finish, "right", call)], call
-    )
-    groups = _Groups(
-        [left.key(n, "left", call) for n in left_by], [right.key(n, "right", call) for n in right_by], call
-    )
-    side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
-    left_rows, right_rows = side.points_in_spans(
-        low.column, high.column, groups.right, groups.count, lower, upper, keeps_all
-    )
-    return _pairs(left, right, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
+    sides = _PointsAndSpans(points, spans, on, start, finish, _sides(by, by_left, by_right, "by", call), closed, call)
+    left_rows, right_rows = sides.side.points_in_spans(*sides.arguments, keeps_all)
+    skipped = {a for a, b in sides.by if a == b}
+    return _pairs(sides.points, sides.spans, left_rows, right_rows, skipped, suffix, call)
+
+
+class _PointsAndSpans:
+    """Arguments of the joins of points and spans."""
+
+    def __init__(
+        self, points: Any, spans: Any, on: str, start: str, finish: str, by: Any, closed: str, call: str
+    ) -> None:
+        lower, upper = _ends(closed, call)
+        self.points, self.spans = frame_of(points, "left", call), frame_of(spans, "right", call)
+        on, start, finish = (column_name(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
+        left_by, right_by = by
+        self.by = list(zip(left_by, right_by))
+        key, low, high = _one_type(
+            [
+                self.points.key(on, "left", call),
+                self.spans.key(start, "right", call),
+                self.spans.key(finish, "right", call),
+            ],
+            call,
+        )
+        groups = _Groups(
+            [self.points.key(n, "left", call) for n in left_by],
+            [self.spans.key(n, "right", call) for n in right_by],
+            call,
+        )
+        self.side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
+        self.arguments = low.column, high.column, groups.right, groups.count, lower, upper
+
+
+def count_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+) -> Any:
+    """Number of points in each of the spans, in their order, without making pairs: an array, or a column of the library
+    of the spans if that is polars or pyarrow."""
+    call = "count_between()"
+    sides = _PointsAndSpans(points, spans, on, start, finish, _sides(by, by_left, by_right, "by", call), closed, call)
+    return _counts(sides.side.count_in_spans(*sides.arguments), sides.spans)
+
+
+def _counts(counts: np.ndarray, frame: Frame) -> Any:
+    return wrap(counts.astype(np.int64), {"polars": "polars", "pyarrow": "arrow"}.get(frame.kind, "numpy"))
 
 
 def join_overlaps(
@@ -425,28 +476,78 @@ def join_overlaps(
 ) -> Any:
     """Pairs of spans that overlap, in the order of the left rows. `left_on` and `right_on` name (start, finish)."""
     call = "join_overlaps()"
-    ends = _ends(closed, call)
     keeps_all = _how(how, call)
-    if (start is None) != (finish is None) or (start is None) == (left_on is None or right_on is None):
-        raise ValueError(f"{call}: pass `start` and `finish`, or `left_on` and `right_on` with two names each.")
-    if left_on is None or right_on is None:
-        assert start is not None and finish is not None
-        left_on = right_on = (start, finish)
-    first, second = frame_of(left, "left", call), frame_of(right, "right", call)
-    keys = _one_type(
-        [*(first.key(n, "left", call) for n in left_on), *(second.key(n, "right", call) for n in right_on)], call
+    sides = _TwoSpans(
+        left, right, start, finish, left_on, right_on, _sides(by, by_left, by_right, "by", call), closed, call
     )
-    left_by, right_by = _sides(by, by_left, by_right, "by", call)
-    groups = _Groups(
-        [first.key(n, "left", call) for n in left_by], [second.key(n, "right", call) for n in right_by], call
+    left_rows, right_rows = _core.span_overlaps(*sides.arguments, keeps_all)
+    skipped = {a for a, b in sides.by if a == b}
+    return _pairs(sides.left, sides.right, left_rows, right_rows, skipped, suffix, call)
+
+
+def count_overlaps(
+    left: Any,
+    right: Any,
+    start: str | None = None,
+    finish: str | None = None,
+    *,
+    left_on: tuple[str, str] | None = None,
+    right_on: tuple[str, str] | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+) -> Any:
+    """Number of right spans that overlap each left span, in the order of the left rows, without making pairs: an array,
+    or a column of the library of the left frame if that is polars or pyarrow."""
+    call = "count_overlaps()"
+    sides = _TwoSpans(
+        left, right, start, finish, left_on, right_on, _sides(by, by_left, by_right, "by", call), closed, call
     )
-    left_rows, right_rows = _core.span_overlaps(
-        (keys[0].column, keys[1].column, groups.left, *ends),
-        (keys[2].column, keys[3].column, groups.right, *ends),
-        groups.count,
-        keeps_all,
-    )
-    return _pairs(first, second, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
+    return _counts(_core.count_span_overlaps(*sides.arguments), sides.left)
+
+
+class _TwoSpans:
+    """Arguments of the joins of spans with spans."""
+
+    def __init__(
+        self,
+        left: Any,
+        right: Any,
+        start: str | None,
+        finish: str | None,
+        left_on: tuple[str, str] | None,
+        right_on: tuple[str, str] | None,
+        by: Any,
+        closed: str,
+        call: str,
+    ) -> None:
+        ends = _ends(closed, call)
+        if (start is None) != (finish is None) or (start is None) == (left_on is None or right_on is None):
+            raise ValueError(f"{call}: pass `start` and `finish`, or `left_on` and `right_on` with two names each.")
+        if left_on is None or right_on is None:
+            assert start is not None and finish is not None
+            left_on = right_on = (start, finish)
+        self.left, self.right = frame_of(left, "left", call), frame_of(right, "right", call)
+        keys = _one_type(
+            [
+                *(self.left.key(n, "left", call) for n in left_on),
+                *(self.right.key(n, "right", call) for n in right_on),
+            ],
+            call,
+        )
+        left_by, right_by = by
+        self.by = list(zip(left_by, right_by))
+        groups = _Groups(
+            [self.left.key(n, "left", call) for n in left_by],
+            [self.right.key(n, "right", call) for n in right_by],
+            call,
+        )
+        self.arguments = (
+            (keys[0].column, keys[1].column, groups.left, *ends),
+            (keys[2].column, keys[3].column, groups.right, *ends),
+            groups.count,
+        )
 
 
 def _pairs(

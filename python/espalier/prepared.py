@@ -144,12 +144,16 @@ class Prepared:
         with self._latch:
             joined = type(more)(self._pieces[-1].concat([more]))  # before the keys: this may fail
             codes = None if self._groups is None else self._groups.encode([b.column for b in bys])
-            self._side.append(key.column, codes, self._group_count())
-            self._pieces[-1] = joined
-            self._frame = joined
-            self._frames.clear()
-            self._values.clear()
-            self._has_tails = True
+            rows = len(self._side) + more.height
+            try:
+                self._side.append(key.column, codes, self._group_count())
+            finally:  # Ctrl-C during the append is raised behind it, when the rows are there
+                if len(self._side) == rows:
+                    self._pieces[-1] = joined
+                    self._frame = joined
+                    self._frames.clear()
+                    self._values.clear()
+                    self._has_tails = True
 
     def save(self, path: Any) -> None:
         """Write the frame and its groups to a file that es.open_prepared() reads. It replaces an older one in one
@@ -173,8 +177,8 @@ class Prepared:
     def _compact(self) -> None:
         """Before windows, which need the appended rows in the main part. Moves the rows under older values."""
         if self._has_tails:
+            self._values.clear()  # first: if Ctrl-C follows the call, the side is only compacted once more
             self._side.compact()
-            self._values.clear()
             self._has_tails = False
 
     def _window_values(self, chosen: Columns, functions: tuple[str, ...], call: str) -> tuple[Any, Frame]:

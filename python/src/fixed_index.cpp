@@ -18,7 +18,6 @@ using espalier::bound_type;
 using espalier::detail::aggregate_op;
 using espalier::detail::execution;
 
-using unlocked = nb::gil_scoped_release;
 
 const char* name_of_op(aggregate_op op) {
   switch (op) {
@@ -304,6 +303,8 @@ template aggregate_answer aggregate_ranges(const espalier::detail::static_index&
                                            aggregate_op, const void*, const void*, std::size_t, interval, nb::handle);
 template aggregate_answer aggregate_ranges(const espalier::detail::blink_index&, const data_type&, aggregates,
                                            aggregate_op, const void*, const void*, std::size_t, interval, nb::handle);
+template aggregate_answer aggregate_ranges(const text_ranges&, const data_type&, aggregates, aggregate_op, const void*,
+                                           const void*, std::size_t, interval, nb::handle);
 
 nb::object fixed_index::aggregate(aggregate_op op, nb::handle lo, nb::handle hi, interval ends,
                                   nb::handle fallback) const {

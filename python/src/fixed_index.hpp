@@ -12,7 +12,9 @@
 
 #include "columns.hpp"
 #include "espalier/device/cpu.hpp"
+#include "espalier/radix_tree/index.hpp"
 #include "espalier/static_tree/index.hpp"
+#include "unlocked.hpp"
 
 namespace espalier::python {
 
@@ -107,7 +109,7 @@ class fixed_index {
   row_map rows_;
 };
 
-/// Aggregates of ranges of keys of a tree (static_index or blink_index) whose summands have the type `from`.
+/// Aggregates of ranges of keys of a tree (static_index, blink_index or text_ranges) whose summands have the type `from`.
 struct aggregate_answer {
   data_type type;
   new_array values;
@@ -116,6 +118,18 @@ template <class Tree>
 [[nodiscard]] aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept,
                                                 espalier::detail::aggregate_op op, const void* lo, const void* hi,
                                                 std::size_t n, interval ends, nb::handle fallback);
+
+/// The aggregates of a radix tree as aggregate_ranges() calls them. The ends are pointers to byte_keys.
+struct text_ranges {
+  const espalier::detail::radix_index& tree;
+  espalier::detail::radix_slice what;
+  void aggregate(espalier::detail::aggregate_op op, const void* lo, const void* hi, std::size_t, interval ends,
+                 void* out, std::uint8_t* found, const espalier::detail::execution& ex) const {
+    using espalier::detail::byte_keys;
+    tree.aggregate(op, what, *static_cast<const byte_keys*>(lo), *static_cast<const byte_keys*>(hi), ends, out, found,
+                   ex);
+  }
+};
 
 /// Values of an index: numbers, bool or times without NULL. `type` has kind opaque if there are none.
 [[nodiscard]] column import_values(nb::handle values);

@@ -16,7 +16,6 @@ using espalier::detail::build_static_index;
 using espalier::detail::element_type;
 using espalier::detail::execution;
 
-using unlocked = nb::gil_scoped_release;
 
 namespace {
 

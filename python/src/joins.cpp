@@ -23,6 +23,7 @@
 #include "espalier/join/window_join.hpp"
 #include "join_columns.hpp"
 #include "join_groups.hpp"
+#include "unlocked.hpp"
 
 namespace espalier::python {
 
@@ -89,19 +90,19 @@ class prepared {
   prepared(const column_ptr& on, const codes_in& codes, std::uint32_t groups, const std::string& order)
       : side_([&] {
           const join_side side = side_of(on, codes, groups, order);
-          const nb::gil_scoped_release unlocked;
+          const unlocked parallel;
           return prepared_side::build(side, join_device());
         }()) {}
 
   void append(const column_ptr& on, const codes_in& codes, std::uint32_t groups) {
     const join_side side = side_of(on, codes, groups, "detect");
-    const nb::gil_scoped_release unlocked;
+    const unlocked_write released;
     const std::unique_lock exclusive(latch_);
     side_.append(side);
     ++version_;
   }
   void compact() {
-    const nb::gil_scoped_release unlocked;
+    const unlocked_write released;
     const std::unique_lock exclusive(latch_);
     side_.compact();
     ++version_;
@@ -112,7 +113,7 @@ class prepared {
     const asof_options options = options_of(direction, exact, tolerance);
     buffer<row_number> rows(join_device(), on->size);
     {
-      const nb::gil_scoped_release unlocked;
+      const unlocked parallel;
       const std::shared_lock shared(latch_);
       if (codes.has_value()) left.groups = side_.groups();  // codes of groups that came later match nothing anyway
       side_.asof_join(left, rows.span(), options);
@@ -121,12 +122,12 @@ class prepared {
   }
 
   [[nodiscard]] std::size_t size() const {
-    const nb::gil_scoped_release unlocked;
+    const unlocked_write released;
     const std::shared_lock shared(latch_);
     return side_.size();
   }
   [[nodiscard]] std::size_t bytes() const {
-    const nb::gil_scoped_release unlocked;
+    const unlocked_write released;
     const std::shared_lock shared(latch_);
     return side_.bytes();
   }
@@ -149,7 +150,7 @@ row_array asof(const column_handle& left_on, const column_handle& right_on, cons
   const asof_options options = options_of(direction, exact, tolerance);
   buffer<row_number> rows(join_device(), left_on.column->size);
   {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     asof_join(left, right, rows.span(), options, join_device());
   }
   return array_of(std::move(rows));
@@ -230,7 +231,7 @@ class window_values {
     for (const column_ptr& c : values_) views.push_back(c->view());
     std::vector<window_function> made;
     for (const std::string& name : functions) made.push_back(function_of(name));
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     const std::shared_lock shared(side_->latch());
     version_ = side_->version();
     index_.emplace(side_->side(), views, made);
@@ -244,7 +245,7 @@ class window_values {
     join_side left = side_of(on.column, codes, groups, order);
     const window_bounds bounds = bounds_of(preceding, following, lower, upper);
     const aggregate_outputs answers(wanted, values_, on.column->size);
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     const std::shared_lock shared(side_->latch());
     if (version_ != side_->version()) return std::nullopt;
     if (codes.has_value()) left.groups = side_->side().groups();
@@ -272,7 +273,7 @@ std::vector<column_handle> window_once(const column_handle& left_on, const colum
   std::vector<column_view> views;
   for (const column_ptr& c : columns) views.push_back(c->view());
   const aggregate_outputs answers(wanted, columns, left_on.column->size);
-  const nb::gil_scoped_release unlocked;
+  const unlocked parallel;
   espalier::window_join(left, right, views, bounds, answers.outputs, join_device());
   return answers.finish();
 }
@@ -350,7 +351,7 @@ std::pair<row_array, row_array> points_of_spans(const prepared& points, const co
                                                 bool keeps_all) {
   span_side spans = spans_of(lower, upper, codes, groups, includes_lower, includes_upper);
   auto [left, right] = [&] {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     const std::shared_lock shared(points.latch());
     if (codes.has_value()) spans.groups = points.side().groups();
     return pairs_by_point(points_in_spans(spans, points.side()), points.side().size(), keeps_all);
@@ -363,7 +364,7 @@ offset_array counts_of_spans(const prepared& points, const column_handle& lower,
   span_side spans = spans_of(lower, upper, codes, groups, includes_lower, includes_upper);
   buffer<std::uint64_t> counts(join_device(), lower.column->size);
   {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     const std::shared_lock shared(points.latch());
     if (codes.has_value()) spans.groups = points.side().groups();
     count_points_in_spans(spans, points.side(), counts.span());
@@ -381,7 +382,7 @@ std::pair<row_array, row_array> overlap_pairs(const span_tuple& left, const span
                                               bool keeps_all) {
   const span_side left_side = spans_of(left, groups), right_side = spans_of(right, groups);
   auto [left_rows, right_rows] = [&] {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     const prepared_spans spans = prepared_spans::build(right_side, join_device());
     return pairs_by_left(spans.overlaps(left_side), keeps_all);
   }();
@@ -392,7 +393,7 @@ offset_array overlap_counts(const span_tuple& left, const span_tuple& right, std
   const span_side left_side = spans_of(left, groups), right_side = spans_of(right, groups);
   buffer<std::uint64_t> counts(join_device(), left_side.lower.size);
   {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     prepared_spans::build(right_side, join_device()).count_overlaps(left_side, counts.span());
   }
   return array_of(std::move(counts));
@@ -413,7 +414,7 @@ nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> take_array(const array_in& val
   const char* missing_value = fill.c_str();
   buffer<std::uint8_t> out(join_device(), numbers.size() * width);
   {
-    const nb::gil_scoped_release unlocked;
+    const unlocked parallel;
     std::uint8_t* to = out.data();
     const std::size_t missing = gather_column(column, numbers, to, {}, join_device());
     if (missing != 0) {
@@ -427,7 +428,7 @@ nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>> take_array(const array_in& val
 
 std::size_t count_missing(const rows_in& rows) {
   const std::span<const row_number> numbers = span_of(rows);
-  const nb::gil_scoped_release unlocked;
+  const unlocked parallel;
   std::atomic<std::size_t> missing{0};
   cpu_backend(join_device()).for_each_chunk(numbers.size(), 1 << 14, [&](std::size_t first, std::size_t last) {
     const auto found = std::count(numbers.begin() + static_cast<std::ptrdiff_t>(first),
@@ -440,9 +441,12 @@ std::size_t count_missing(const rows_in& rows) {
 row_array encode(join_groups& groups, const std::vector<column_handle>& columns, bool adds) {
   const std::vector<column_ptr> keys = columns_of(columns);
   buffer<std::uint32_t> codes(join_device(), keys.empty() ? 0 : keys[0]->size);
-  {
-    const nb::gil_scoped_release unlocked;
-    groups.encode(keys, codes.span(), adds);
+  if (adds) {
+    const unlocked_write released;
+    groups.encode(keys, codes.span(), true);
+  } else {
+    const unlocked parallel;
+    groups.encode(keys, codes.span(), false);
   }
   return array_of(std::move(codes));
 }
@@ -473,7 +477,7 @@ void bind_join_columns(nb::module_& m) {
       .def("decode",
            [](const column_handle& c) {
              if (c.column->layout != column_layout::dictionary) throw nb::type_error("The column has no dictionary.");
-             const nb::gil_scoped_release unlocked;
+             const unlocked parallel;
              const buffer<row_number> indices = dictionary_indices(*c.column);
              return column_handle{take_column(c.column->dictionary, indices.span())};
            })
@@ -489,7 +493,7 @@ void bind_join_columns(nb::module_& m) {
       .def("bits_to_bytes", [](const column_handle& c) { return column_handle{bytes_of_bits(c.column)}; })
       .def("take",
            [](const column_handle& c, const rows_in& rows) {
-             const nb::gil_scoped_release unlocked;
+             const unlocked parallel;
              return column_handle{take_column(c.column, span_of(rows))};
            })
       .def("take_doubles",
@@ -497,7 +501,7 @@ void bind_join_columns(nb::module_& m) {
              if (c.column->layout != column_layout::fixed) throw nb::type_error("A column of numbers is required.");
              buffer<double> out(join_device(), rows.shape(0));
              {
-               const nb::gil_scoped_release unlocked;
+               const unlocked parallel;
                take_doubles(*c.column, span_of(rows), out.data());
              }
              return array_of(std::move(out));

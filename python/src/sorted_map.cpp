@@ -18,7 +18,6 @@ using espalier::detail::element_type;
 using espalier::detail::execution;
 using espalier::detail::seek_kind;
 
-using unlocked = nb::gil_scoped_release;
 
 namespace {
 
@@ -58,7 +57,7 @@ sorted_map::sorted_map(nb::handle keys, nb::handle values) {
 }
 
 std::size_t sorted_map::size() const {
-  const unlocked parallel;
+  const unlocked_write released;
   return tree_->size();
 }
 
@@ -72,7 +71,7 @@ nb::object sorted_map::write(write_op op, nb::handle keys, nb::handle values) {
   }
   const new_array done = make_mask(k.size());
   {
-    const unlocked parallel;
+    const unlocked_write released;
     ++version_;
     tree_->write(op, k.data(), writes_values ? v.data() : nullptr, k.size(), done.as<std::uint8_t>(),
                  {batch_semantics::ordered, write_path::automatic}, now());
@@ -81,8 +80,34 @@ nb::object sorted_map::write(write_op op, nb::handle keys, nb::handle values) {
   return answer(bool_type, done, k.is_scalar());
 }
 
+nb::object sorted_map::apply(nb::handle ops, nb::handle keys, nb::handle values) {
+  query_batch o, k, v;
+  const data_type codes{logical_type::number, scalar_kind::u8};
+  if (!k.read(keys, key_) || !o.read(ops, codes, false)) return nb::none();
+  require_same_length("operations", o.size(), "keys", k.size());
+  const bool reads_values = has_values_ && !values.is_none();
+  if (reads_values) {
+    if (!v.read(values, value_, false)) return nb::none();
+    require_same_length("values", v.size(), "keys", k.size());
+  }
+  const new_array done = make_mask(k.size());
+  new_array found;
+  if (has_values_) {
+    found = make_array(value_, k.size());
+    if (k.size() != 0) std::memset(found.data, 0, k.size() * value_.width());
+  }
+  {
+    const unlocked_write released;
+    ++version_;
+    tree_->apply(static_cast<const std::uint8_t*>(o.data()), k.data(), reads_values ? v.data() : nullptr, k.size(),
+                 found.data, done.as<std::uint8_t>(), {batch_semantics::ordered, write_path::automatic}, now());
+    ++version_;
+  }
+  return nb::make_tuple(has_values_ ? found.array : nb::none(), done.array);
+}
+
 void sorted_map::clear() {
-  const unlocked parallel;
+  const unlocked_write released;
   ++version_;
   tree_->clear(cpu().default_stream());
   ++version_;
@@ -178,7 +203,10 @@ nb::tuple sorted_map::parts() const {
 }
 
 nb::dict sorted_map::stats() const {
-  const blink_stats s = tree_->stats();
+  const blink_stats s = [&] {
+    const unlocked_write released;
+    return tree_->stats();
+  }();
   nb::dict result;
   result["size"] = s.size;
   result["bytes"] = s.bytes;
@@ -212,6 +240,7 @@ void bind_sorted_map(nb::module_& m) {
           "replace", [](sorted_map& self, nb::handle k, nb::handle v) { return self.write(write_op::update, k, v); },
           nb::arg(), nb::arg().none())
       .def("erase", [](sorted_map& self, nb::handle k) { return self.write(write_op::erase, k, nb::none()); })
+      .def("apply", &sorted_map::apply, nb::arg(), nb::arg(), nb::arg().none())
       .def("clear", &sorted_map::clear)
       .def("find", &sorted_map::find, nb::arg(), nb::arg().none())
       .def("contains", &sorted_map::contains)
@@ -231,6 +260,7 @@ void bind_sorted_map(nb::module_& m) {
             return self.range(lo, hi, parse_closed(closed), limit);
           },
           nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def("elements", &sorted_map::parts)
       .def("parts", &sorted_map::parts)
       .def("stats", &sorted_map::stats);
 }

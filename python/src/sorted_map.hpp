@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "columns.hpp"
+#include "unlocked.hpp"
 #include "espalier/blink_tree/index.hpp"
 
 namespace espalier::python {
@@ -28,6 +29,8 @@ class sorted_map {
 
   /// Which keys were new (insert, insert_or_assign) or present (update, erase).
   [[nodiscard]] nb::object write(write_op op, nb::handle keys, nb::handle values);
+  /// (values or None, done) of operations, which are numbers of blink_op.
+  [[nodiscard]] nb::object apply(nb::handle ops, nb::handle keys, nb::handle values);
   void clear();
   [[nodiscard]] nb::object find(nb::handle queries, nb::handle fallback) const;
   [[nodiscard]] nb::object contains(nb::handle queries) const;

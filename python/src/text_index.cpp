@@ -5,8 +5,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "espalier/radix_tree/batch.hpp"
-
 namespace espalier::python {
 
 using espalier::bound_type;
@@ -16,92 +14,12 @@ using espalier::detail::execution;
 using espalier::detail::radix_slice;
 using espalier::detail::radix_write;
 
-using unlocked = nb::gil_scoped_release;
 
 namespace {
 
 execution now() { return {cpu().default_stream(), true}; }
 
-byte_string_batch batch_of(const char* bytes, const std::uint64_t* offsets, std::size_t n) {
-  return byte_string_batch(std::span(bytes, static_cast<std::size_t>(offsets[n])), std::span(offsets, n + 1));
-}
-
 }  // namespace
-
-/// Strings of an argument in the tree's format. `times`: a scalar is repeated as often.
-class text_index::batch {
- public:
-  batch(nb::handle source, const data_type& keys, const char* what, std::size_t times = 1)
-      : from_(import_column(source, what)) {
-    const bool is_empty_list = from_.from == origin::list && from_.size == 0;
-    if (is_empty_list) from_ = detail::import_text_list(nb::list(), what);
-    if (!is_empty_list && from_.nulls < from_.size && from_.type.logical != keys.logical) {
-      throw nb::type_error(
-          (std::string(what) + " has the type " + name_of(from_.type) + ", and the keys are " + name_of(keys) + ".")
-              .c_str());
-    }
-    if (!from_.type.is_text()) from_ = all_null(from_.size, from_.from);
-    const std::size_t n = from_.size;
-    if (is_scalar() && times != 1) {
-      const std::string_view text = from_.string_at(0);
-      widened_.push_back(0);
-      for (std::size_t i = 0; i < times; ++i) {
-        repeated_.append(text);
-        widened_.push_back(repeated_.size());
-      }
-      keys_ = batch_of(repeated_.data(), widened_.data(), times);
-      return;
-    }
-    const auto* offsets = reinterpret_cast<const std::uint64_t*>(from_.offsets64);
-    if (offsets == nullptr) {
-      widened_.assign(from_.offsets32, from_.offsets32 + n + 1);
-      offsets = widened_.data();
-    }
-    keys_ = batch_of(static_cast<const char*>(from_.data), offsets, n);
-  }
-  batch(const batch&) = delete;
-
-  [[nodiscard]] std::size_t size() const { return keys_.size(); }
-  [[nodiscard]] const espalier::detail::byte_keys& raw() const { return keys_.raw(); }
-  [[nodiscard]] bool is_scalar() const { return from_.from == origin::scalar; }
-  [[nodiscard]] bool has_nulls() const { return from_.nulls != 0; }
-  [[nodiscard]] bool is_valid(std::size_t i) const { return from_.is_valid(i); }
-
-  /// An answer of the kind that asked.
-  [[nodiscard]] nb::object wrap(const data_type& type, const new_array& values) const {
-    return is_scalar() ? scalar_at(type, values.data, 0) : wrap(values.array);
-  }
-  [[nodiscard]] nb::object wrap(const nb::object& values) const {
-    const char* const kind = is_scalar()                    ? "scalar"
-                             : from_.from == origin::polars ? "polars"
-                             : from_.from == origin::arrow  ? "arrow"
-                                                            : "numpy";
-    if (from_.from != origin::polars && from_.from != origin::arrow && !nb::isinstance<nb::list>(values)) return values;
-    return nb::module_::import_("espalier._answers").attr("wrap")(values, kind);
-  }
-
- private:
-  static column all_null(std::size_t n, origin from) {
-    column c;
-    c.type.logical = logical_type::string;
-    c.size = c.nulls = n;
-    auto* const offsets = c.allocate<std::int64_t>(n + 1);
-    std::fill_n(offsets, n + 1, 0);
-    auto* const bits = c.allocate<std::uint8_t>((n + 7) / 8);
-    std::fill_n(bits, (n + 7) / 8, std::uint8_t{0});
-    c.offsets64 = offsets;
-    c.data = bits;
-    c.validity = {bits, 0};
-    c.from = from;
-    return c;
-  }
-
-  column from_;
-  std::vector<std::uint64_t> widened_;
-  std::string repeated_;
-  byte_string_batch keys_{std::span<const char>(), std::span<const std::uint64_t>(&zero, 1)};
-  static constexpr std::uint64_t zero = 0;
-};
 
 // ---- build
 // -----------------------------------------------------------------------------------------------------------
@@ -491,7 +409,11 @@ nb::tuple text_index::parts() const {
 
 nb::dict text_index::stats() const {
   nb::dict result;
-  const std::size_t tree = tree_->stats().bytes, values = values_ == nullptr ? 0 : values_->stats().bytes;
+  const std::size_t tree = [&] {
+    const unlocked_write released;
+    return tree_->stats().bytes;
+  }();
+  const std::size_t values = values_ == nullptr ? 0 : values_->stats().bytes;
   const std::size_t rows = (rows_ ? size_ * 4 : 0) + (starts_ == nullptr ? 0 : (distinct_ + 1) * 8);
   result["size"] = size_;
   result["distinct"] = distinct_;

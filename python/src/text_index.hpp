@@ -16,6 +16,7 @@
 #include "columns.hpp"
 #include "espalier/radix_tree/index.hpp"
 #include "fixed_index.hpp"
+#include "text_batch.hpp"
 
 namespace espalier::python {
 
@@ -50,7 +51,7 @@ class text_index {
   [[nodiscard]] nb::dict stats() const;
 
  private:
-  class batch;
+  using batch = text_batch;
   struct distinct_keys {
     std::vector<std::uint64_t> offsets;
     std::vector<char> bytes;

@@ -73,3 +73,28 @@ def test_every_page_with_python_is_run():
     module = blocks()
     having = {b.page for b in module.all_blocks() if b.language == "python"}
     assert having == set(PAGES)
+
+
+@pytest.mark.parametrize("page", ["ranges", "joins", "sql", "maps", "gpu"])
+def test_tutorials_run(page, tmp_path, monkeypatch):
+    """The cells of the notebooks in one namespace; scripts/docs runs them as notebooks."""
+    path = ROOT / "docs" / "tutorials" / f"{page}.md"
+    if not path.exists():
+        pytest.skip("the pages are not here")
+    if page == "sql":
+        pytest.importorskip("espalier.sql")
+    monkeypatch.chdir(tmp_path)
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", path.read_text(), re.M | re.S)
+    assert len(cells) >= 4
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number, cell in enumerate(cells):
+            exec(compile(cell, f"{path.name}, cell {number}", "exec"), names)
+
+
+def test_every_tutorial_is_run():
+    folder = ROOT / "docs" / "tutorials"
+    if not folder.exists():
+        pytest.skip("the pages are not here")
+    assert {p.stem for p in folder.glob("*.md")} == {"ranges", "joins", "sql", "maps", "gpu"}

@@ -139,7 +139,7 @@ def test_errors():
         (lambda: m.__setitem__("a", 1.0), TypeError, "type str"),
         (lambda: m.__setitem__(1, "a"), TypeError, "value is of type str"),
         (lambda: m[5], KeyError, "5"),
-        (lambda: es.SortedMap("U3"), TypeError, "fixed width"),
+        (lambda: es.SortedMap("U3"), TypeError, "cut off"),
         (lambda: es.SortedMap("O"), TypeError, "object"),
         (lambda: es.SortedMap(">i8"), TypeError, "big-endian"),
         (lambda: es.SortedMap("i8", "i1").update([1], [300]), OverflowError, "does not fit int8"),

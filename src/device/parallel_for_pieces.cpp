@@ -4,8 +4,10 @@
 #include "device/parallel_for_pieces.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "device/stream_reentrancy.hpp"
+#include "espalier/device/interruption.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -22,14 +24,40 @@ struct ordered_piece {
   range_function piece;
   void* context;
   const stream_reentrancy* scope;
+  std::size_t grain;
+  bool is_interruptible;
+  std::atomic<bool> is_interrupted = false;
 };
+
+// A loop that can be interrupted is run in shorter pieces. Only the thread that started it has a check to call; when
+// it or a piece throws, the other threads leave out what is left of their pieces, and the loop rethrows.
+void run_interruptible(ordered_piece& ordered, std::size_t first, std::size_t last) {
+  constexpr std::size_t checks = 64;
+  const std::size_t grains = (last - first + ordered.grain - 1) / ordered.grain;
+  const std::size_t step = (grains + checks - 1) / checks * ordered.grain;
+  const std::function<void()>* const check = interruption_scope::current();
+  for (std::size_t from = first; from < last; from += step) {
+    if (ordered.is_interrupted.load(std::memory_order_relaxed)) return;
+    try {
+      if (check != nullptr) (*check)();
+      ordered.piece(ordered.context, from, std::min(last, from + step));
+    } catch (...) {
+      ordered.is_interrupted.store(true, std::memory_order_relaxed);
+      throw;
+    }
+  }
+}
 
 void run_ordered(void* context, std::size_t first, std::size_t last) {
   __tsan_acquire(context);
-  const auto& ordered = *static_cast<const ordered_piece*>(context);
+  auto& ordered = *static_cast<ordered_piece*>(context);
   {
     const scope_guard guard(ordered.scope);
-    ordered.piece(ordered.context, first, last);
+    if (ordered.is_interruptible) {
+      run_interruptible(ordered, first, last);
+    } else {
+      ordered.piece(ordered.context, first, last);
+    }
   }
   __tsan_release(context);
 }
@@ -37,9 +65,10 @@ void run_ordered(void* context, std::size_t first, std::size_t last) {
 }  // namespace
 
 void parallel_for_pieces::run(std::size_t n, std::size_t grain, range_function piece, void* context) {
-  ordered_piece ordered{piece, context, current_scope()};
+  grain = std::max<std::size_t>(grain, 1);
+  ordered_piece ordered{piece, context, current_scope(), grain, interruption_scope::current() != nullptr};
   __tsan_release(&ordered);
-  run_arena(n, std::max<std::size_t>(grain, 1), run_ordered, &ordered);
+  run_arena(n, grain, run_ordered, &ordered);
   __tsan_acquire(&ordered);
 }
 

@@ -1,4 +1,4 @@
-// parallel_for_pieces.hpp - parallel_for_pieces, a parallel loop over a fixed number of threads. The only interface to oneTBB.
+// parallel_for_pieces.hpp - a parallel loop over a fixed number of threads: the only interface to oneTBB.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ class parallel_for_pieces {
   parallel_for_pieces& operator=(const parallel_for_pieces&) = delete;
 
   /// Calls piece(context, first, last) for pieces of [0, n), in the calling thread and the others; returns when all are
-  /// done. Lengths of pieces are multiples of `grain`, except for the last one. Rethrows the exception of a piece.
+  /// done. Lengths of pieces are multiples of `grain`, except for the last one. Rethrows the exception of a piece,
+  /// or of the check of this thread's interruption_scope.
   void run(std::size_t n, std::size_t grain, range_function piece, void* context);
 
  private:

@@ -1,7 +1,7 @@
 // tbb_arena.cpp - the part of parallel_for_pieces that runs TBB's templates, and nothing else.
 //
 // It is built without TSan when the rest is built with it: the TBB library is not instrumented, so TSan would report
-// its templates. The ordering of fork and join is declared to TSan in cpu_loop.cpp, which is instrumented.
+// its templates. The ordering of fork and join is declared to TSan in parallel_for_pieces.cpp, which is instrumented.
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
