@@ -182,37 +182,3 @@ def test_import_needs_neither_pandas_nor_pyarrow():
         "bad = {'pandas', 'pyarrow', 'polars'} & set(sys.modules); assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_every_bulk_operation_has_a_name():
-    """The bulk operations of the C++ headers, and what they are called here."""
-    names = {
-        "find": "find",
-        "contains": "contains",
-        "lower_bound": "successor",
-        "upper_bound": "successor",
-        "successor": "successor",
-        "predecessor": "predecessor",
-        "rank": "searchsorted",
-        "select": "at",
-        "count": "count",
-        "range": "range",
-        "range_rows": "range",
-        "sum": "sum",
-        "min": "min",
-        "max": "max",
-        "avg": "avg",
-    }
-    root = os.environ.get("ESPALIER_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
-    paths = (("static_tree", "static_tree.hpp"), ("index", "bulk_reads.hpp"))
-    headers = [os.path.join(root, "include", "espalier", *path) for path in paths]
-    if not all(os.path.exists(header) for header in headers):
-        pytest.skip("the headers are not here")
-    import re
-
-    found = set()
-    for header in headers:
-        with open(header) as lines:
-            found |= set(re.findall(r"\b(\w+)_async\(", lines.read()))
-    found -= {"build", "range_offsets", "range_fill"}
-    assert found <= set(names) and all(hasattr(es.Index, name) for name in names.values())
