@@ -253,8 +253,9 @@ def gpu_find(theme: str) -> Picture:
             p.path(points, color, dash=dash)
             for point in points:
                 p.mark(*point, mark, color)
-    p.text(16, 408, f"bench/results/gpu-find-u32.json, gpu-find-u64.json: commit {about['commit'][:7]}, "
-           f"{about['date'][:10]}; copies run at {about['copy_bandwidth'] / 1e12:.2f} TB/s", color="ink2", size=11)  # fmt: skip
+    p.text(16, 408, f"bench/results/gpu-find-u32.json, -u64.json: commit {about['commit'][:7]}, {about['date'][:10]}; limit: "
+           f"the bytes that cannot be avoided, at {about['copy_bandwidth'] / 1e12:.2f} TB/s of copies", color="ink2",
+           size=11)  # fmt: skip
     return p
 
 

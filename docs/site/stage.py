@@ -171,7 +171,9 @@ class Stage:
         """One row for each file of results: what a figure's file says about itself."""
         out = [
             "# Runs\n",
-            "The files of `bench/results`. A command repeats its run and checks all answers.\n",
+            "The files of `bench/results`. A command repeats its run and checks all answers. Before 2026-11-18 `espalier "
+            "bench static`, `blink`, `radix` and `hybrid` were spelled `--index NAME`, and `bench papers NAME` and `bench "
+            "query` were `--suite NAME`.\n",
             "| file | date, commit | machine | command |",
             "|---|---|---|---|",
         ]
@@ -185,7 +187,8 @@ class Stage:
                 gpus = "".join(f", {g['name']}" for g in machine.get("gpus", [])[:1])
                 machine = f"{machine['cpu'].replace('(R)', '')}, {machine['cores']} cores{gpus}"
             commit = data["commit"][:7] + (" with local changes" if data["commit"].endswith("-dirty") else "")
-            out.append(f"| [{name.removesuffix('.json')}]({name}) | {data['date'][:10]}, {commit} | {machine} | "
+            date = data["date"][:10].replace("-", "\N{NON-BREAKING HYPHEN}")
+            out.append(f"| [{name.removesuffix('.json')}]({name}) | {date}, {commit} | {machine} | "
                        f"`{data['command']}` |")  # fmt: skip
             self.copy_file(f"bench/results/{name}")
         self.write("bench/results/index.md", "\n".join(out) + "\n")

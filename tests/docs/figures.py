@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown.
+"""Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown, and the table
+of runs names the commit of each file that README.md links.
 
 usage: figures.py
 
@@ -157,8 +158,18 @@ def tables(text):
         yield [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
 
 
+def unnamed_commits(text):
+    """Files whose commit the table of runs does not have."""
+    (runs,) = [table for table in tables(text) if table[0][0] == "table"]
+    named = set(re.findall(r"\b[0-9a-f]{7}\b", " ".join(row[1] for row in runs)))
+    for name in sorted(set(re.findall(r"\(bench/results/([\w/-]+)\.json\)", text))):
+        commit = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())["commit"][:7]
+        if commit not in named:
+            yield f"README.md: the table of runs does not have {commit}, the commit of bench/results/{name}.json"
+
+
 def main():
-    wrong, seen = [], set()
+    wrong, seen = list(unnamed_commits((ROOT / "README.md").read_text())), set()
     for table in tables((ROOT / "README.md").read_text()):
         if table[0][0] in TABLES_WITHOUT_FIGURES:
             continue
