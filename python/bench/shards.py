@@ -1,8 +1,10 @@
-"""Benchmark of espalier.ray: python python/bench/shards.py [--json FILE] [--rows N] [--owners 1 2 4]
+"""Benchmark of espalier.ray: python python/bench/shards.py [--json FILE] [--folder DIR] [--only PART...] [--owners 1 2]
 
 Every owner has one CPU, the router has the others; answers are compared with the in-process backend first. Reports the
 time of a batch of lookups by the number of owners, the overhead of a routed batch over the in-process backend, and the
-calls and bytes of each operation for two sizes of table. --model FILE predicts larger clusters from such a result."""
+calls and bytes of each operation for two sizes of table, the cost of appends, and the memory of the tasks of a build.
+--folder keeps the tables for the next run; --only takes some parts, and --json replaces these in an existing file.
+--model FILE predicts larger clusters from such a result."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import ray
 
 import espalier.ray as er
@@ -134,6 +138,82 @@ def sizes(root: str) -> dict:
     }
 
 
+def appends(folder: str, rows: int) -> list[dict]:
+    """Batches of 100 rows into a table of 16 shards: their rate, lookups with that many runs, and the compaction."""
+    rng = np.random.default_rng(5)
+    keys = rng.integers(0, 1 << 40, 1000)
+    made = []
+    with tempfile.TemporaryDirectory(dir=folder) as root:
+        table = er.build(f"{root}/t", source(rows), "k", shards=16, values=["v"], backend="local")
+        done = 0
+        for runs in (0, 1, 10, 100):
+            start = time.perf_counter()
+            for _ in range(runs - done):
+                table.append(pa.table({"k": rng.integers(0, 1 << 40, 100), "v": rng.integers(0, 1000, 100)}))
+            seconds = time.perf_counter() - start
+            start = time.perf_counter()
+            table.contains(keys)
+            first = (time.perf_counter() - start) * 1e3  # opens the runs
+            contains, aggregate = best(
+                lambda: table.contains(keys), lambda: table.sum("v", keys, keys + (1 << 38)), runs=5
+            )
+            made.append(
+                {
+                    "appends": runs,
+                    "append_ms": round(seconds * 1e3 / max(runs - done, 1), 2),
+                    "first_contains_ms": round(first, 2),
+                    "contains_1000_ms": contains,
+                    "sum_1000_ms": aggregate,
+                }
+            )
+            done = runs
+        start = time.perf_counter()
+        table.compact()
+        made.append({"compact_ms": round((time.perf_counter() - start) * 1e3, 1)})
+        table.contains(keys)
+        (contains,) = best(lambda: table.contains(keys), runs=5)
+        made[-1]["contains_1000_ms"] = contains
+    return made
+
+
+def build_memory(folder: str, megabytes: int) -> dict:
+    """Peak memory of every worker of a build from Parquet files (VmHWM: with code and libraries), and of the driver."""
+    rng, rows = np.random.default_rng(6), 500_000
+    with tempfile.TemporaryDirectory(dir=folder) as root:
+        files = max(1, (megabytes << 20) // (rows * 40))
+        for i in range(files):
+            columns = {name: rng.integers(0, 1 << 60, rows) for name in ("k", "v", "a", "b", "c")}
+            pq.write_table(pa.table(columns), f"{root}/{i}.parquet", row_group_size=rows // 2)
+        shards = max(2, megabytes // 25)
+        start = time.perf_counter()
+        table = er.build(
+            f"{root}/t", f"{root}/*.parquet", "k", shards=shards, values=["v"], backend="ray", owners=1, piece_bytes=16 << 20
+        )
+        seconds = time.perf_counter() - start
+        assert len(table) == files * rows
+        table.close()
+    peaks = []
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline") as file:
+                is_worker = name.isdigit() and file.read().startswith("ray::")
+            with open(f"/proc/{name}/status") as file:
+                lines = dict(line.split(":", 1) for line in file)
+            with open(f"/proc/{lines['PPid'].strip()}/stat") as file:
+                grandparent = int(file.read().rpartition(")")[2].split()[1])
+        except (OSError, KeyError):
+            continue
+        if is_worker and grandparent == os.getpid():
+            peaks.append(int(lines["VmHWM"].split()[0]) >> 10)
+    return {
+        "source_mb": files * rows * 40 >> 20,
+        "shards": shards,
+        "seconds": round(seconds, 1),
+        "worker_peaks_mb": sorted(peaks),
+        "driver_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    }
+
+
 NETWORK = 1.25e9  # bytes per second of a node: 10 Gbit/s
 ROWS_PER_SHARD = 64_000_000
 
@@ -177,20 +257,36 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=16)
     parser.add_argument("--owners", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--folder")
+    parser.add_argument("--only", nargs="+")
+    parser.add_argument("--megabytes", type=int, default=800, help="source of the build whose memory is measured")
     parser.add_argument("--model", metavar="FILE")
     options = parser.parse_args()
     if options.model:
         with open(options.model) as file:
             return model(json.load(file))
     load = os.getloadavg()
-    ray.init(num_cpus=max(options.owners), include_dashboard=False, log_to_driver=False, object_store_memory=1 << 30)
-    with tempfile.TemporaryDirectory() as folder:
+    ray.init(
+        address="local", num_cpus=max(options.owners), include_dashboard=False, log_to_driver=False,
+        object_store_memory=1 << 30,
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or temporary
         roots = []
         for rows in (options.rows // 16, options.rows):
             roots.append(f"{folder}/{rows}")
-            er.build(roots[-1], source(rows), "k", shards=options.shards, values=["v"], backend="local")
+            if not os.path.exists(f"{roots[-1]}/current"):
+                er.build(roots[-1], source(rows), "k", shards=options.shards, values=["v"], backend="local")
+        parts = {
+            "sizes": lambda: sizes(roots[1]),
+            "lookups": lambda: [lookups(roots[1], n, 20, options.runs) for n in options.owners],
+            "overhead": lambda: overhead(roots[1], 2, 30),
+            "traffic": lambda: {rows: traffic(root) for rows, root in zip((options.rows // 16, options.rows), roots)},
+            "appends": lambda: appends(folder, options.rows // 16),
+            "build_memory": lambda: build_memory(folder, options.megabytes),
+        }
         result = {
-            "command": f"python {sys.argv[0]} --owners {' '.join(map(str, options.owners))} --runs {options.runs}",
+            "command": f"python {' '.join(sys.argv)}",
             "commit": os.environ.get("ESPALIER_COMMIT")
             or subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip(),
             "date": time.strftime("%Y-%m-%d"),
@@ -198,14 +294,14 @@ def main() -> None:
             "ray": ray.__version__,
             "rows": options.rows,
             "shards": options.shards,
-            "sizes": sizes(roots[1]),
-            "lookups": [lookups(roots[1], n, 20, options.runs) for n in options.owners],
-            "overhead": overhead(roots[1], 2, 30),
-            "traffic": {rows: traffic(root) for rows, root in zip((options.rows // 16, options.rows), roots)},
+            **{name: parts[name]() for name in options.only or parts},
         }
     ray.shutdown()
     print(json.dumps(result, indent=1))
     if options.json:
+        if options.only and os.path.exists(options.json):
+            with open(options.json) as file:
+                result = json.load(file) | result
         with open(options.json, "w") as file:
             json.dump(result, file, indent=1)
             file.write("\n")

@@ -99,5 +99,3 @@ def test_partitions_of_arrays_that_do_not_fit_are_refused():
         _core.partition_words(keys, np.ones(2, bool), keys)
     with pytest.raises(IndexError, match="behind"):
         _core.take_flags(np.ones(2, bool), np.array([2], np.uint32))
-    with pytest.raises(TypeError):
-        _core.partition_words(keys.astype(np.int64), None, keys)

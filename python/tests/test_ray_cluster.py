@@ -131,6 +131,44 @@ def test_the_picture_shows_shards_and_owners(tables):
     assert [text for text in texts if text.isdigit()] == [str(n) for n in range(SHARDS_OF_CLUSTER)]
 
 
+def test_tasks_of_a_build_hold_one_piece_or_one_shard(cluster, tmp_path, monkeypatch):
+    """The memory that tasks take more than at their begin, as the kernel counts it for each process."""
+    peaks, plain = str(tmp_path / "peaks"), _owners.Tasks.map
+
+    def run(function, arguments):
+        def kilobytes(name):
+            with open("/proc/self/status") as file:
+                return int(next(line for line in file if line.startswith(name)).split()[1])
+
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # VmHWM begins again
+        before = kilobytes("VmRSS")
+        answer = function(*arguments)
+        with open(peaks, "a") as file:
+            file.write(f"{kilobytes('VmHWM') - before}\n")
+        return answer
+
+    def measured_map(self, function, arguments, done):
+        return plain(self, run, [(function, one) for one in arguments], done)
+
+    monkeypatch.setattr(_owners.Tasks, "map", measured_map)
+    rng = np.random.default_rng(1)
+    rows, files, most = 200_000, 20, []
+    for i in range(files):
+        columns = {name: rng.integers(0, 1 << 60, rows) for name in ("k", "v", "a", "b", "c")}
+        pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet", row_group_size=50_000)
+    options = dict(values=["v"], backend="ray", owners=1, piece_bytes=4 << 20)
+    for source, shards in (("0.parquet", 2), ("*.parquet", 32)):  # the first one loads what code needs
+        table = er.build(tmp_path / source[0], str(tmp_path / source), "k", shards=shards, **options)
+        with open(peaks) as file:
+            most.append(max(map(int, file)) >> 10)
+        os.unlink(peaks)
+        table.close()
+    size = files * rows * 40 >> 20
+    assert len(er.open(tmp_path / "*", backend="local")) == files * rows
+    assert most[1] < size / 2, f"{most} MiB for {size} MiB"
+
+
 def test_two_tables_are_joined_by_tasks(tables, tmp_path):
     table, local = tables
     trades = local.range(("b",), ("c",), columns=["sym", "time"]).slice(0, 5000)
@@ -139,6 +177,10 @@ def test_two_tables_are_joined_by_tasks(tables, tmp_path):
     answer = pa.concat_tables([pq.read_table(file) for file in files])
     assert answer.equals(er.join_asof(trades, local, on="time", by="sym", allow_exact_matches=False))
     assert len(files) < SHARDS_OF_CLUSTER  # only shards with rows
+    options = dict(on="time", by="sym", window=(-9000, 9), agg={"bid": ["sum", "last"], "*": "count"})
+    files = er.join_window(left, table, into=tmp_path / "windows", **options)
+    answer = pa.concat_tables([pq.read_table(file) for file in files])
+    assert answer.equals(er.join_window(trades, local, **options))
     left.close()
 
 
