@@ -57,6 +57,11 @@ sql_error::sql_error(const std::string& sentence, std::string_view text, std::op
 
 located_error::located_error(const std::string& sentence, int position) : error(sentence), position_(position) {}
 
+bool is_about_values(const located_error& problem) {
+  const auto* coded = dynamic_cast<const coded_refusal*>(&problem);
+  return coded == nullptr || coded->code().sqlstate.substr(0, 2) == codes::data_exception.sqlstate.substr(0, 2);
+}
+
 void throw_sql_error(int position, const std::string& sentence) { throw located_error(sentence, position); }
 
 void throw_sql_error(const error_code& code, int position, const std::string& sentence) {

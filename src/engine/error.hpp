@@ -34,6 +34,10 @@ class coded_refusal : public located_error {
   error_code code_;
 };
 
+/// Returns whether the error is about the values of rows (SQLSTATE 22xxx), such as a division by zero. Errors without a
+/// SQLSTATE of their own are, since they occur while rows are computed.
+[[nodiscard]] bool is_about_values(const located_error& problem);
+
 /// Throws `coded_refusal`.
 [[noreturn]] void throw_sql_error(const error_code& code, int position, const std::string& sentence);
 

@@ -176,6 +176,34 @@ class Generator:
                           f"2 * min({exact})", f"CASE WHEN count(*) > 2 THEN max({value}) ELSE -1 END"])
         return f"(SELECT {call} FROM {table} {alias} WHERE {' AND '.join(links)})"
 
+    def sum_subquery(self, scope):
+        """Of one integer for each row outside, of a sum, which the engine takes for an expression that may fail."""
+        table = self.pick(["t", "u", "iv"])
+        alias = self.new_alias()
+        inner = [(alias, COLUMNS[table])]
+        value = f"{self.pick(self.columns(inner, {'int'}))} {self.pick('+-')} {self.rng.randint(0, 9)}"
+        links = [f"{self.pick(self.keys(inner))} = {self.pick(self.columns(scope, {'int'}))}"]
+        if self.chance(0.3):
+            links.append(self.comparison(inner))
+        if self.chance(0.2):
+            links.append(f"{self.pick(self.columns(inner, {'int'}))} <= {self.pick(self.columns(scope, {'int'}))}")
+        return f"(SELECT {self.pick(['min', 'max'])}({value}) FROM {table} {alias} WHERE {' AND '.join(links)})"
+
+    def reached_value(self, scope):
+        """An integer with a subquery that some rows reach."""
+        condition, query, column = self.condition(scope, 1), self.sum_subquery(scope), self.pick(self.columns(scope, {"int"}))
+        return self.pick([f"CASE WHEN {condition} THEN {query} END", f"CASE WHEN {condition} THEN {column} ELSE {query} END",
+                          f"CASE WHEN {condition} THEN 1 WHEN {query} > {column} THEN 2 END", f"coalesce({column}, {query})",
+                          f"CASE WHEN {self.sum_subquery(scope)} > {column} THEN {query} END",
+                          f"coalesce({self.sum_subquery(scope)}, {query})"])
+
+    def reached_condition(self, scope):
+        """A condition with a subquery that some rows reach."""
+        column = self.pick(self.columns(scope, {"int"}))
+        query = self.pick([f"{column} {self.pick(['=', '<', '>='])} {self.sum_subquery(scope)}", self.membership(scope),
+                           self.existence(scope)])
+        return f"({self.condition(scope, 1)} {self.pick(['AND', 'OR', 'OR'])} {query})"
+
     def window_aggregate(self, scope):
         """An aggregate over the rows whose value is in a range around one outside, perhaps among those with an equal key."""
         table = self.pick(["t", "u", "iv"])
@@ -305,6 +333,8 @@ class Generator:
 
     def subquery_condition(self, scope):
         roll = self.rng.random()
+        if self.chance(0.15):
+            return self.reached_condition(scope)
         if roll < 0.5:
             subquery = self.scalar_subquery() if roll < 0.2 else self.correlated_subquery(scope)
             return f"{self.pick(self.columns(scope, {'int'}))} {self.pick(['=', '<', '>=', '<>'])} {subquery}"
@@ -344,6 +374,20 @@ class Generator:
             return f"{first} {one} {second} ON {on_one} {two} {third} ON {on_two}", scope
         return f"{first} {one} ({second} {two} {third} ON {on_two}) ON {on_one}", scope
 
+    def three_inner_joins(self):
+        """Inner joins of three tables with a condition on several of them that the engine takes for one that may fail."""
+        (first, second), third = self.pick([("t", "u"), ("u", "t")]), "iv"
+        x, y = self.pick(JOIN_KEYS[first, second])
+        v, w = self.pick(JOIN_KEYS[second, third])
+        scope = [(name, COLUMNS[name]) for name in (first, second, third)]
+        columns = [self.pick(self.columns([part], {"int"})) for part in self.rng.sample(scope, self.rng.randint(2, 3))]
+        sums = f" {self.pick('+-')} ".join(columns)
+        conditions = [f"{first}.{x} = {second}.{y}", f"{second}.{v} = {third}.{w}",
+                      f"{sums} {self.pick(['<', '>=', '<>'])} {self.rng.randint(-20, 400)}"]
+        self.rng.shuffle(conditions)
+        tables = self.rng.sample([first, second, third], 3)
+        return f"{tables[0]} CROSS JOIN {tables[1]} JOIN {tables[2]} ON {' AND '.join(conditions)}", scope
+
     def source(self):
         roll = self.rng.random()
         if roll < 0.5:
@@ -357,7 +401,7 @@ class Generator:
             return "u JOIN iv ON u.w BETWEEN iv.lo AND iv.hi", [("u", COLUMNS["u"]), ("iv", COLUMNS["iv"])]
         if roll < 0.82:
             return "t x JOIN u y ON x.a = y.w AND x.id < 60", [("x", COLUMNS["t"]), ("y", COLUMNS["u"])]
-        return self.three_tables()
+        return self.three_inner_joins() if roll < 0.86 else self.three_tables()
 
     def where(self, scope):
         if self.chance(0.15):
@@ -391,7 +435,8 @@ class Generator:
         nulls, direction = self.pick([("LAST", ""), ("FIRST", " DESC"), ("FIRST", ""), ("LAST", " DESC")])
         order = ", ".join([f"{first}{direction} NULLS {nulls}"] + [f"{key} NULLS LAST" for key in keys])
         limit = f" LIMIT {self.rng.randint(0, 40)}" + (f" OFFSET {self.rng.randint(0, 20)}" if self.chance(0.3) else "")
-        return f"SELECT {', '.join(keys)}, {first} FROM {source}{self.where(scope)} ORDER BY {order}{limit}"
+        more = f", {self.number(scope)}" if self.chance(0.3) else ""
+        return f"SELECT {', '.join(keys)}, {first}{more} FROM {source}{self.where(scope)} ORDER BY {order}{limit}"
 
     def union(self):
         """Branches of an integer and a text or a second integer, with one set operation; the names are the first branch's."""
@@ -430,6 +475,8 @@ class Generator:
         if self.chance(0.15):
             values.append(self.correlated_subquery(scope))
         if self.chance(0.15):
+            values.append(self.reached_value(scope))
+        if self.chance(0.15):
             values.append(self.window_aggregate(scope))
         windows = [self.window(scope) for _ in range(self.rng.randint(1, 2))] if self.chance(0.3) else []
         if windows and self.chance(0.5):  # the answer is short, whatever the tables have
@@ -457,7 +504,59 @@ class Generator:
         condition = self.pick([f"10 / {by} = {of}", f"{of} >= 60 / {by}", f"7 % {by} <> {of}"])
         return f"{by} <> 0 AND {condition}" if self.chance(0.5) else condition
 
+    def guarded_subquery(self, table, other, link):
+        """A statement with a subquery that divides, in a part of an expression that some rows reach."""
+        scope, inner = [(table, COLUMNS[table])], [(other, COLUMNS[other])]
+        by, at, of = (self.pick(self.columns(part, {"int"})) for part in (inner, inner, scope))
+        links = [link] + ([f"{at} BETWEEN {of} - 5 AND {of}"] if self.chance(0.3) else [])
+        if self.chance(0.3):
+            links.append(self.pick([self.comparison(inner), self.quotient(inner, scope)]))
+        aggregate = f"(SELECT {self.pick(['max', 'sum'])}(60 / {by}) FROM {other} WHERE {' AND '.join(links)})"
+        nearest = f"(SELECT 60 / {by} FROM {other} WHERE {link} AND {at} <= {of} ORDER BY {at} DESC, {other}.id LIMIT 1)"
+        alone = f"(SELECT max(60 / {by}) FROM {other} WHERE {self.comparison(inner)})"
+        query = self.pick([aggregate, aggregate, nearest, alone])
+        guard = self.pick([self.comparison(scope), self.comparison(scope), f"{table}.id < {self.rng.randint(0, 3)}",
+                           f"(SELECT count(*) FROM {other} WHERE {link}) = 0"])
+        member = f"{of} {self.pick(['IN', 'NOT IN'])} (SELECT 60 / {by} FROM {other} WHERE {' AND '.join(links)})"
+        there = f"EXISTS (SELECT 1 FROM {other} WHERE {link} AND 60 / {by} = {of})"
+        test = self.pick([f"{query} > {self.rng.randint(-5, 5)}", member, there])
+        if self.chance(0.5):
+            value = self.pick([f"CASE WHEN {guard} THEN {query} END", f"CASE WHEN {guard} THEN 1 ELSE {query} END",
+                               f"coalesce({of}, {query})", f"CASE WHEN {guard} THEN 1 WHEN {test} THEN 2 END",
+                               f"CASE WHEN {table}.id > 5 THEN CASE WHEN {guard} THEN {query} END END"])
+            return f"SELECT {table}.id, {value} AS v FROM {table}"
+        return f"SELECT count(*), min({table}.id) FROM {table} WHERE ({guard} {self.pick(['AND', 'OR'])} {test})"
+
+    def guarded_order(self, table):
+        """ORDER BY and LIMIT of a statement that divides, in a total order."""
+        scope = [(table, COLUMNS[table])]
+        first, by = self.pick(self.columns(scope, ORDERED)), self.pick(self.columns(scope, {"int"}))
+        where = self.pick(["", f" WHERE {self.comparison(scope)}", f" WHERE {self.quotient(scope)}"])
+        key = self.pick([f"{table}.id", f"{first}, {table}.id", f"60 / {by}, {table}.id"])
+        limit = f"{self.rng.randint(0, 9)}" + (f" OFFSET {self.rng.randint(0, 9)}" if self.chance(0.3) else "")
+        return f"SELECT {table}.id, 60 / {self.pick([by, f'({by} + 5)'])} AS v FROM {table}{where} ORDER BY {key} LIMIT {limit}"
+
+    def guarded_inner_joins(self):
+        """Inner joins of three tables with one condition on several of them that divides."""
+        first, second, third = self.rng.sample(["t", "u", "iv"], 3)
+        scope = [(name, COLUMNS[name]) for name in (first, second, third)]
+        conditions = [f"{one}.{x} = {other}.{y}" for one, other in ((first, second), (second, third))
+                      for x, y in [self.pick(JOIN_KEYS[one, other])]]
+        pair = self.rng.sample(scope, 2)
+        conditions.append(self.quotient([pair[0]], [pair[1]]))
+        for part in scope:
+            if self.chance(0.4):
+                conditions.append(self.comparison([part]))
+        self.rng.shuffle(conditions)
+        order = ", ".join(self.rng.sample([first, second, third], 3))
+        return f"SELECT count(*), min({first}.id), max({third}.id) FROM {order} WHERE {' AND '.join(conditions)}"
+
     def guarded(self):
+        roll = self.rng.random()
+        if roll < 0.12:
+            return self.guarded_inner_joins()
+        if roll < 0.22:
+            return self.guarded_order(self.pick(["t", "u", "iv"]))
         table, other = self.pick([pair for pair in JOIN_KEYS if "ex" not in pair and pair[0] != pair[1]])
         scope, inner = [(table, COLUMNS[table])], [(other, COLUMNS[other])]
         x, y = self.pick(JOIN_KEYS[table, other])
@@ -469,6 +568,8 @@ class Generator:
         on = " AND ".join(parts)
         by = self.pick(self.columns(inner, {"int"}))
         where = f" WHERE {table}.id < {self.rng.randint(1, 300)}" if self.chance(0.5) else ""
+        if self.chance(0.3):
+            return self.guarded_subquery(table, other, link)
         roll = self.rng.random()
         if roll < 0.15:
             conditions = [self.comparison(inner), self.quotient(inner), self.comparison(inner)]

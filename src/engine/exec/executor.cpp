@@ -6,10 +6,20 @@
 
 #include <chrono>
 
+#include "engine/error.hpp"
+#include "engine/plan/join_order.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
+namespace {
+
+bool is_second_row(const located_error& problem) {
+  const auto* coded = dynamic_cast<const coded_refusal*>(&problem);
+  return coded != nullptr && coded->code().sqlstate == codes::cardinality_violation.sqlstate;
+}
+
+}  // namespace
 
 relation with_outputs(relation r, const std::vector<output_column>& outputs) {
   relation out;
@@ -21,12 +31,34 @@ relation with_outputs(relation r, const std::vector<output_column>& outputs) {
 }
 
 relation executor::run(plan_node& plan) {
+  for (;;) {
+    try {
+      return run_once(plan);
+    } catch (const located_error& problem) {
+      if (!is_about_values(problem) || !tolerate_failures(plan, problem.position())) throw;
+    }
+    shared_.clear();
+    filter_keys_.clear();
+    values_.subqueries.clear();
+    values_.failed_subqueries.clear();
+    for_each_node(plan, [](plan_node& n) { n.statistics = {}; });
+  }
+}
+
+// A subquery that fails does so for the first row that reaches it, which there may not be: in a branch of CASE, behind
+// OR, or below a filter.
+relation executor::run_once(plan_node& plan) {
   std::vector<plan_ptr> subqueries;
   for_each_subquery(plan, [&](const plan_ptr& query, const expr&) { subqueries.push_back(query); });
   // Nested subqueries are last in the list and have to run first.
   for (auto it = subqueries.rbegin(); it != subqueries.rend(); ++it) {
-    if (values_.subqueries.contains(it->get())) continue;
-    values_.subqueries[it->get()] = node(**it).columns.at(0);
+    if (values_.subqueries.contains(it->get()) || values_.failed_subqueries.contains(it->get())) continue;
+    try {
+      values_.subqueries[it->get()] = node(**it).columns.at(0);
+    } catch (const located_error& problem) {
+      if (!is_about_values(problem) && !is_second_row(problem)) throw;
+      values_.failed_subqueries[it->get()] = std::current_exception();
+    }
   }
   return node(plan);
 }

@@ -28,12 +28,14 @@ class executor {
   }
 
   /// Runs the subqueries, then the plan, and sets the statistics of all nodes. Columns are in the order of the plan's
-  /// outputs.
+  /// outputs. If a condition of inner joins fails, they are planned again (plan/join_order.hpp), since the failure
+  /// counts only for rows that no other condition excludes.
   [[nodiscard]] relation run(plan_node& plan);
   /// Returns the result as a table with the names and types of the outputs.
   [[nodiscard]] std::shared_ptr<arrow::Table> table(plan_node& plan);
 
  private:
+  relation run_once(plan_node& plan);
   relation node(plan_node& n);
   relation dispatch(plan_node& n);
 

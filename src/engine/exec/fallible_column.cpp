@@ -2,17 +2,21 @@
 
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
+#include <arrow/type_traits.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "engine/error.hpp"
 #include "engine/exec/join_pairs.hpp"
 #include "engine/expr/failing.hpp"
 #include "engine/expr/sql_arrow_status.hpp"
 #include "engine/keys/groups.hpp"
+#include "engine/keys/normalized_keys.hpp"
 #include "engine/keys/ordered_groups.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/stop.hpp"
 #include "engine/types.hpp"
 
@@ -27,8 +31,8 @@ constexpr std::int64_t most_rows_of_a_part = std::int64_t{1} << 20;
 column_ptr column_unless_it_fails(const expr_ptr& e, const relation& rows, const evaluation& values) {
   try {
     return values.column(e, rows);
-  } catch (const coded_refusal& problem) {
-    if (problem.code().sqlstate.substr(0, 2) != codes::data_exception.sqlstate.substr(0, 2)) throw;
+  } catch (const located_error& problem) {
+    if (!is_about_values(problem)) throw;
   }
   return nullptr;
 }
@@ -71,6 +75,7 @@ class column_parts {
 // The values of the part's rows that reach the expression; they are evaluated together.
 column_ptr part_of_reaching(const expr_ptr& e, const relation& rows, std::int64_t begin, std::int64_t count,
                             const evaluation& values, const reaching_rows& reaching) {
+  const memory_claim claim(static_cast<std::size_t>(count) * 3 * sizeof(std::int64_t));
   std::vector<std::int64_t> all(static_cast<std::size_t>(count));
   std::iota(all.begin(), all.end(), begin);
   const auto needed = reaching(all);
@@ -133,11 +138,27 @@ struct rows_by_number {
   }
 };
 
+// The rows of a relation by the values of all columns, or nothing if equal values may differ in their sign.
+std::optional<row_groups> groups_of_equal_rows(const relation& rows) {
+  std::vector<sort_key_column> codes;
+  for (const auto& column : rows.columns) {
+    if (arrow::is_floating(column->type()->id())) return std::nullopt;
+    codes.push_back(group_codes(*column));
+  }
+  return grouped(codes, static_cast<std::size_t>(rows.rows));
+}
+
+// Normalized keys, packed keys, groups and row numbers.
+std::size_t search_bytes(std::int64_t rows, std::size_t columns) {
+  return static_cast<std::size_t>(rows) * (16 + 16 * columns);
+}
+
 // Calls take(pairs) with blocks of all pairs of the rows of both sides.
 template <class Take>
 void for_all_pairs(std::int64_t side_rows, std::int64_t other_rows, const Take& take) {
   constexpr std::int64_t at_once = std::int64_t{1} << 18;
   const auto width = std::min(other_rows, at_once), height = std::max<std::int64_t>(1, at_once / width);
+  const memory_claim claim(static_cast<std::size_t>(width * std::min(height, side_rows)) * 2 * sizeof(std::int64_t));
   for (std::int64_t row = 0; row < side_rows; row += height) {
     for (std::int64_t first = 0; first < other_rows; first += width) {
       check_cancelled();
@@ -185,7 +206,7 @@ class reaching_search {
     if (!keys_.empty() || band_.value) asking_.keep(rows_with_match());
     if (of_pairs_.empty()) return std::move(asking_.numbers);
     of_pairs_.insert(of_pairs_.begin(), of_band_.begin(), of_band_.end());
-    return rows_in_pairs();
+    return rows_by_value();
   }
 
  private:
@@ -245,6 +266,7 @@ class reaching_search {
   // The rows with a row of the other side that has equal keys and a value in the band. No pairs are made.
   [[nodiscard]] std::vector<std::int64_t> rows_with_match() const {
     const auto rows = static_cast<std::size_t>(asking_.rows.rows);
+    const memory_claim claim(search_bytes(asking_.rows.rows + asked_.rows, keys_.size() + 2));
     std::vector<std::int64_t> out;
     const auto keep_where = [&](const auto& matches) {
       for_each_row(rows, [&](std::size_t row) {
@@ -280,6 +302,43 @@ class reaching_search {
     return out;
   }
 
+  // Rows whose columns are equal are in pairs with the same rows, so one of each side is checked for all of them.
+  [[nodiscard]] std::vector<std::int64_t> rows_by_value() {
+    std::set<column_id> read;
+    for (const auto& condition : of_pairs_) collect_columns(condition, read);
+    for (const auto& [mine, theirs] : keys_) {
+      collect_columns(mine, read);
+      collect_columns(theirs, read);
+    }
+    const memory_claim claim(search_bytes(asking_.rows.rows + asked_.rows, read.size()));
+    const auto keep_first = [](relation& rows, const row_groups& groups) {
+      rows = take_rows(rows, groups.first_row);
+      rows.rows = static_cast<std::int64_t>(groups.count());
+    };
+    relation others = only(asked_, read);
+    others.rows = asked_.rows;
+    asked_ = std::move(others);
+    if (!asked_.columns.empty()) {
+      if (const auto groups = groups_of_equal_rows(asked_)) keep_first(asked_, *groups);
+    }
+    relation mine = only(asking_.rows, read);
+    mine.rows = asking_.rows.rows;
+    const auto groups = mine.columns.empty() ? std::nullopt : groups_of_equal_rows(mine);
+    if (!groups) return rows_in_pairs();
+    const auto numbers = std::move(asking_.numbers);
+    keep_first(mine, *groups);
+    asking_.rows = std::move(mine);
+    asking_.numbers.resize(groups->count());
+    std::iota(asking_.numbers.begin(), asking_.numbers.end(), 0);
+    std::vector<std::uint8_t> reaches(groups->count(), 0);
+    for (const auto group : rows_in_pairs()) reaches[static_cast<std::size_t>(group)] = 1;
+    std::vector<std::int64_t> out;
+    for (std::size_t row = 0; row < numbers.size(); ++row) {
+      if (reaches[groups->group(row)] != 0) out.push_back(numbers[row]);
+    }
+    return out;
+  }
+
   // The rows in a pair with equal keys that passes the other conditions. The other side is read in growing slices, and
   // a row that is in such a pair asks no further slice. Conditions that may fail have to see all pairs.
   [[nodiscard]] std::vector<std::int64_t> rows_in_pairs() {
@@ -295,6 +354,7 @@ class reaching_search {
       if (keys_.empty()) {
         for_all_pairs(asking_.rows.rows, slice.rows, take);
       } else {
+        const memory_claim claim(search_bytes(asking_.rows.rows + slice.rows, keys_.size()));
         equal_pairs pairs(my_keys(), their_keys(slice), true);
         for (join_pairs block; pairs.next(block); block = {}) take(std::move(block));
       }
@@ -331,6 +391,7 @@ column_ptr column_of_reaching(const expr_ptr& e, const relation& rows, const eva
   const auto read = read_columns(e, rows);
   if (auto all = column_unless_it_fails(null_where_a_divisor_is_zero(e), read, values)) {
     // What fails is NULL here, and what is NULL and does not fail is NULL as well.
+    const memory_claim claim(static_cast<std::size_t>(all->null_count()) * 2 * sizeof(std::int64_t));
     const auto needed = reaching(null_rows(*all));
     relation some = take_rows(read, needed);
     some.rows = std::ssize(needed);
@@ -374,6 +435,8 @@ std::vector<std::int64_t> rows_reaching(const expr_ptr& e, const std::vector<exp
   if (rows.empty() || other.rows == 0) return {};
   const auto before = conditions_before(e, conditions);
   if (before.empty()) return {rows.begin(), rows.end()};
+  const memory_claim claim(rows.size() * 2 * sizeof(std::int64_t) +
+                           static_cast<std::size_t>(other.rows) * sizeof(std::int64_t));
   std::set<column_id> read;
   for (const auto& condition : before) collect_columns(condition, read);
   rows_by_number asking{take_rows(only(side, read), rows), {rows.begin(), rows.end()}};

@@ -1,4 +1,5 @@
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
 
@@ -15,6 +16,7 @@
 #include "engine/exec/join_pairs.hpp"
 #include "engine/exec/piece_list.hpp"
 #include "engine/expr/failing.hpp"
+#include "engine/expr/sql_arrow_status.hpp"
 #include "engine/expr/text_pieces.hpp"
 #include "engine/keys/ordered_groups.hpp"
 #include "engine/memory_budget.hpp"
@@ -229,6 +231,12 @@ relation executor::left_of(join_node& n) {
 }
 
 relation executor::key_filter(key_filter_node& n) {
+  if (filter_keys_.at(n.number)->groups().count() == 0) {  // no left row asks, so nothing below may fail
+    relation none;
+    for (const auto& output : n.outputs)
+      none.add(output.id, chunked(value_of(arrow::MakeEmptyArray(arrow_type(output.type)))));
+    return none;
+  }
   auto input = node(*n.inputs[0]);
   join_keys keys;
   for (const auto& e : n.keys) keys.push_back(column_or_null(e, input, values_));

@@ -166,7 +166,7 @@ std::uint64_t executor::row_count(const expr_ptr& e, const char* clause) const {
 
 relation executor::shared(shared_node& n) {
   auto found = shared_.find(n.source.get());
-  if (found == shared_.end()) found = shared_.emplace(n.source.get(), run(*n.source->body)).first;
+  if (found == shared_.end()) found = shared_.emplace(n.source.get(), run_once(*n.source->body)).first;
   relation out;
   out.rows = found->second.rows;
   for (std::size_t i = 0; i < n.columns.size(); ++i) out.add(n.outputs[i].id, found->second.column(n.columns[i]));

@@ -192,9 +192,9 @@ std::optional<scan_pipeline> executor::pipeline_of(plan_node& top) {
     auto built = node(*join.inputs[join.build_left ? 0 : 1]);
     try {
       build_table(stage, std::move(built));
-    } catch (const coded_refusal& problem) {
+    } catch (const located_error& problem) {
       // A key fails. Which of these rows need one is known only with all rows of the other side.
-      if (problem.code().sqlstate.substr(0, 2) != codes::data_exception.sqlstate.substr(0, 2)) throw;
+      if (!is_about_values(problem)) throw;
       return std::nullopt;
     }
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "engine/exec/executor.hpp"
+#include "engine/expr/failing.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -29,6 +30,11 @@ bool reduces_aggregate(const join_node& join) {
   if (join.inputs[1]->kind != node_kind::aggregate) return false;
   const auto& aggregate = static_cast<const aggregate_node&>(*join.inputs[1]);
   if (aggregate.keys.empty() || aggregate.in_order) return false;
+  // Whether groups that no left row asks for are computed depends on estimates, so none of them may fail.
+  if (join.filters.empty() && !(std::ranges::all_of(aggregate.calls, aggregate_cannot_fail) &&
+                                std::ranges::all_of(aggregate.keys, cannot_fail))) {
+    return false;
+  }
   if (join.inputs[0]->estimate * worth_reducing > aggregate.inputs[0]->estimate) return false;
   return std::all_of(join.equal.begin(), join.equal.end(),
                      [&](const auto& equal) { return group_key(aggregate, *equal.second) != nullptr; });

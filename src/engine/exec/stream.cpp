@@ -9,6 +9,7 @@
 
 #include "engine/exec/executor.hpp"
 #include "engine/exec/piece_list.hpp"
+#include "engine/plan/visit.hpp"
 #include "engine/stop.hpp"
 
 namespace espalier::engine {
@@ -74,10 +75,16 @@ relation executor::limit(limit_node& n) {
   const auto count = n.limit ? std::min(row_count(n.limit, "LIMIT"), most - offset) : most - offset;
   piece_list pieces;
   std::uint64_t rows = 0;
+  bool enough = false;
+  // Which pieces come first depends on the access path, so all of them are computed if one of them may fail.
+  const bool all_pieces = comes_in_pieces(*n.inputs[0]) && may_fail(*n.inputs[0]);
   stream(*n.inputs[0], [&](relation piece) {
-    rows += static_cast<std::uint64_t>(piece.rows);
-    pieces.add(std::move(piece));
-    return rows < offset + count;
+    if (!enough) {
+      rows += static_cast<std::uint64_t>(piece.rows);
+      pieces.add(std::move(piece));
+    }
+    enough = rows >= offset + count;
+    return all_pieces || !enough;
   });
   const auto all = pieces.take();
   return slice_rows(all, static_cast<std::int64_t>(std::min(offset, rows)), static_cast<std::int64_t>(count));

@@ -16,6 +16,7 @@
 #include <cctype>
 #include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -232,6 +233,15 @@ std::shared_ptr<arrow::Array> int64_array(const std::vector<std::int64_t>& value
 
 }  // namespace
 
+const std::shared_ptr<arrow::ChunkedArray>& evaluation::rows_of_subquery(const expr& e) const {
+  if (const auto failed = failed_subqueries.find(e.query.get()); failed != failed_subqueries.end()) {
+    std::rethrow_exception(failed->second);
+  }
+  const auto found = subqueries.find(e.query.get());
+  if (found == subqueries.end()) throw_sql_error(e.position, "The engine did not run a subquery; please report it.");
+  return found->second;
+}
+
 arrow::Datum evaluation::scalar_of(const expr_ptr& e) const {
   if (e->kind == op::literal) return e->value;
   if (e->kind == op::parameter) {
@@ -241,9 +251,7 @@ arrow::Datum evaluation::scalar_of(const expr_ptr& e) const {
                       fmt::format("The parameter ${} has no value here.", e->number));
     return parameters[i];
   }
-  const auto found = subqueries.find(e->query.get());
-  if (found == subqueries.end()) throw_sql_error(e->position, "The engine did not run a subquery; please report it.");
-  const auto& rows = *found->second;
+  const auto& rows = *rows_of_subquery(*e);
   if (e->kind == op::exists_query) return arrow::Datum(rows.length() > 0);
   if (rows.length() > 1) refuse_second_row(e->position);
   if (rows.length() == 0) return arrow::MakeNullScalar(arrow_type(e->type));
@@ -258,10 +266,10 @@ arrow::Datum evaluation::membership(const expr_ptr& e, const batch& rows) const 
     return call_kernel("is_in", {canonical_floats(value)}, e->position, &options);
   };
   if (e->kind == op::in_query) {
-    const auto found = subqueries.find(e->query.get());
-    if (found == subqueries.end()) throw_sql_error(e->position, "The engine did not run a subquery; please report it.");
-    if (found->second->length() == 0) return arrow::Datum(false);
-    const auto sets = fitting_columns(found->second);
+    if (rows.rows == 0) return arrow::Datum(false);  // no row reaches the subquery, which may have failed
+    const auto& found = rows_of_subquery(*e);
+    if (found->length() == 0) return arrow::Datum(false);
+    const auto sets = fitting_columns(found);
     auto out = is_in(sets[0]);
     for (std::size_t i = 1; i < sets.size(); ++i) out = call_kernel("or_kleene", {out, is_in(sets[i])}, e->position);
     return out;
@@ -366,6 +374,57 @@ arrow::Datum evaluation::logic_in_order(const expr_ptr& e, const batch& rows) co
   return out;
 }
 
+arrow::Datum evaluation::true_where_it_fails(const expr_ptr& condition, const batch& rows) const {
+  const auto unless_it_fails = [&](const expr_ptr& e, const batch& some) -> std::shared_ptr<arrow::Array> {
+    try {
+      return array(e, some);
+    } catch (const located_error& error) {
+      if (!is_about_values(error)) throw;
+    }
+    return nullptr;
+  };
+  if (auto all = unless_it_fails(condition, rows)) return all;
+  if (rows.rows <= 1) return arrow::Datum(true);
+  std::vector<std::int64_t> open(static_cast<std::size_t>(rows.rows));
+  std::iota(open.begin(), open.end(), 0);
+  auto known = unless_it_fails(engine::null_where_a_divisor_is_zero(condition), rows);
+  if (known) {
+    // Where this is NULL, the condition is NULL or fails.
+    std::erase_if(open, [&](std::int64_t row) { return known->IsValid(row); });
+    if (open.size() == static_cast<std::size_t>(rows.rows)) known = nullptr;
+  }
+  arrow::ArrayVector parts;
+  const auto add = [&](std::span<const std::int64_t> some) {
+    const batch part = filtered(rows, int64_array({some.begin(), some.end()}));
+    parts.push_back(as_array(true_where_it_fails(condition, part), part.rows, condition->position));
+  };
+  if (known) {
+    add(open);
+  } else {
+    const auto half = open.size() / 2;
+    add(std::span(open).first(half));
+    add(std::span(open).subspan(half));
+  }
+  auto found = value_of(arrow::Concatenate(parts), condition->position);
+  if (!known) return found;
+  arrow::BooleanBuilder builder;
+  check(builder.Reserve(rows.rows));
+  const auto& decided = static_cast<const arrow::BooleanArray&>(*known);
+  const auto& tested = static_cast<const arrow::BooleanArray&>(*found);
+  std::int64_t next = 0;
+  for (std::int64_t row = 0; row < rows.rows; ++row) {
+    const bool is_open = known->IsNull(row);
+    const auto& from = is_open ? tested : decided;
+    const auto at = is_open ? next++ : row;
+    if (from.IsNull(at)) {
+      builder.UnsafeAppendNull();
+    } else {
+      builder.UnsafeAppend(from.Value(at));
+    }
+  }
+  return value_of(builder.Finish());
+}
+
 arrow::Datum evaluation::datum(const expr_ptr& e, const batch& rows) const {
   if (e->kind == op::column) return rows.column(e->column);
   auto out = computed(e, rows);
@@ -375,11 +434,16 @@ arrow::Datum evaluation::datum(const expr_ptr& e, const batch& rows) const {
 
 arrow::Datum evaluation::computed(const expr_ptr& e, const batch& rows) const {
   switch (e->kind) {
-    case op::literal:
-    case op::parameter:
     case op::scalar_query:
     case op::exists_query:
+      if (rows.rows == 0) return arrow::MakeNullScalar(arrow_type(e->type));  // no row reaches the subquery
       return scalar_of(e);
+    case op::literal:
+    case op::parameter:
+      return scalar_of(e);
+    case op::function:
+      if (is_true_where_it_fails(*e)) return true_where_it_fails(e->args[0], rows);
+      break;
     case op::in_list:
     case op::in_query:
       return membership(e, rows);

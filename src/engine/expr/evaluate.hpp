@@ -3,6 +3,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@ namespace espalier::engine {
 struct evaluation {
   std::vector<std::shared_ptr<arrow::Scalar>> parameters;                       ///< $1 is the first
   std::map<const plan_node*, std::shared_ptr<arrow::ChunkedArray>> subqueries;  ///< first column of each result
+  std::map<const plan_node*, std::exception_ptr> failed_subqueries;  ///< errors, thrown for a row that reaches them
 
   /// Returns a value for each row of the batch. Errors point to the expression. Throws `text_overflow`
   /// (text_pieces.hpp) if the text does not fit one array. The functions on relations below split batches and throw it
@@ -45,6 +47,9 @@ struct evaluation {
   [[nodiscard]] arrow::Datum logic_in_order(const expr_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum membership(const expr_ptr& e, const batch& rows) const;
   [[nodiscard]] arrow::Datum scalar_of(const expr_ptr& e) const;
+  [[nodiscard]] arrow::Datum true_where_it_fails(const expr_ptr& condition, const batch& rows) const;
+  /// Returns the first column of the subquery's result, or throws the error that it ended with.
+  [[nodiscard]] const std::shared_ptr<arrow::ChunkedArray>& rows_of_subquery(const expr& e) const;
 };
 
 }  // namespace espalier::engine

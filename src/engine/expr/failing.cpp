@@ -27,6 +27,11 @@ bool pattern_cannot_fail(const expr_ptr& pattern) {
   return (text.size() - (last == std::string_view::npos ? 0 : last + 1)) % 2 == 0;
 }
 
+constexpr const char* tolerant_function = "true_where_it_fails";
+
+// A sum of at most 2^63 values of up to 19 digits fits numeric(38).
+bool sums_fit(const column_type& type) { return type.id != type_id::decimal || type.precision <= 19; }
+
 bool is_arithmetic(op kind) {
   return kind == op::add || kind == op::subtract || kind == op::multiply || kind == op::divide || kind == op::modulo ||
          kind == op::negate || kind == op::cast;
@@ -51,6 +56,10 @@ bool cannot_fail(const expr_ptr& e) {
     case op::in_list:
     case op::is_null:
     case op::is_not_null:
+    case op::is_true:
+    case op::is_not_true:
+    case op::is_false:
+    case op::is_not_false:
     case op::logical_and:
     case op::logical_or:
     case op::logical_not:
@@ -63,11 +72,28 @@ bool cannot_fail(const expr_ptr& e) {
     case op::like:
       if (!pattern_cannot_fail(e->args[1])) return false;
       break;
+    case op::function:
+      return is_true_where_it_fails(*e);
     default:
       if (!is_comparison(e->kind)) return false;
   }
   return std::all_of(e->args.begin(), e->args.end(), cannot_fail);
 }
+
+bool aggregate_cannot_fail(const aggregate_call& call) {
+  if (call.argument && !cannot_fail(call.argument)) return false;
+  if (!std::ranges::all_of(call.more, cannot_fail)) return false;
+  if (call.function == "sum" || call.function == "avg") return sums_fit(call.argument->type);
+  return call.function != "string_agg";  // its text has a greatest length
+}
+
+expr_ptr true_where_it_fails(const expr_ptr& condition) {
+  auto out = std::make_shared<expr>(*make_call(op::function, condition->type, {condition}, condition->position));
+  out->name = tolerant_function;
+  return out;
+}
+
+bool is_true_where_it_fails(const expr& e) { return e.kind == op::function && e.name == tolerant_function; }
 
 bool is_null_without_row(const expr_ptr& e) {
   if (e->kind == op::column) return true;
@@ -81,7 +107,7 @@ bool is_null_without_row(const expr_ptr& e) {
 }
 
 expr_ptr null_where_a_divisor_is_zero(const expr_ptr& e) {
-  if (!is_arithmetic(e->kind)) return e;
+  if (!is_arithmetic(e->kind) && !is_comparison(e->kind)) return e;  // these are NULL if an operand is
   auto out = std::make_shared<expr>(*e);
   for (auto& arg : out->args) arg = null_where_a_divisor_is_zero(arg);
   if (e->kind != op::divide && e->kind != op::modulo) return out;

@@ -14,6 +14,13 @@ namespace espalier::engine {
 /// Returns whether the expression has a value, or is NULL, for every row.
 [[nodiscard]] bool cannot_fail(const expr_ptr& e);
 
+/// Returns whether the aggregate has a value, or is NULL, for every group of rows.
+[[nodiscard]] bool aggregate_cannot_fail(const aggregate_call& call);
+
+/// Returns the condition with the value true for rows for which it fails. The result cannot fail.
+[[nodiscard]] expr_ptr true_where_it_fails(const expr_ptr& condition);
+[[nodiscard]] bool is_true_where_it_fails(const expr& e);
+
 /// Returns whether the expression is NULL, without an error, for a row whose columns are all NULL, as those of the
 /// missing side of an outer join are.
 [[nodiscard]] bool is_null_without_row(const expr_ptr& e);

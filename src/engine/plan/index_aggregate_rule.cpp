@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/catalog.hpp"
+#include "engine/expr/failing.hpp"
 #include "engine/plan/index_aggregate.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/table/table_version.hpp"
@@ -63,6 +64,7 @@ struct ordered_choice {
   index_range range;
   double cost = 0;
   bool index_only = false;
+  std::uint64_t limit = no_limit;
 };
 
 std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node& scan,
@@ -78,30 +80,32 @@ std::optional<ordered_choice> ordered_by(const sort_node& sort, const scan_node&
                               ? static_cast<double>(index->rows_indexed())
                               : rows_in(out.range, options);
   double fraction = 1;
-  for (const auto& condition : scan.conditions) {
-    const auto& answers = out.range.answers;
-    if (std::find(answers.begin(), answers.end(), condition) == answers.end()) fraction *= selectivity(condition);
+  out.limit = sort.limit;
+  for (const auto& condition : unanswered(scan, {out.range})) {
+    fraction *= selectivity(condition);
+    // Without an index a condition is checked for all rows, and fails for later ones, too.
+    if (!cannot_fail(condition)) out.limit = no_limit;
   }
-  const double wanted = static_cast<double>(sort.limit) / std::max(fraction, 1e-6);
+  const double wanted = static_cast<double>(out.limit) / std::max(fraction, 1e-6);
   const double fetched = std::min(in_range, wanted);
   out.range.rows = static_cast<std::uint64_t>(in_range);
   const auto order = sort.keys[0].descending ? key_order::descending : key_order::ascending;
-  out.index_only = is_covering(scan, out.range, {sort.limit, order});
+  out.index_only = is_covering(scan, out.range, {out.limit, order});
   const auto columns = static_cast<double>(scan.columns.size() + 1);
   out.cost = cost::question +
              (out.index_only ? key_cost(scan, fetched) : fetched * (cost::found_row + cost::gathered_value * columns));
   return out;
 }
 
-void deliver_in_order(scan_node& scan, const ordered_choice& choice, key_order order, std::uint64_t limit) {
+void deliver_in_order(scan_node& scan, const ordered_choice& choice, key_order order) {
   scan.residual = unanswered(scan, {choice.range});
   scan.ranges = {choice.range};
   scan.ordered = true;
   scan.index_only = choice.index_only;
   scan.order = order;
-  scan.limit = limit;
+  scan.limit = choice.limit;
   scan.cost = choice.cost;
-  scan.estimate = std::min({scan.estimate, static_cast<double>(choice.range.rows), static_cast<double>(limit)});
+  scan.estimate = std::min({scan.estimate, static_cast<double>(choice.range.rows), static_cast<double>(choice.limit)});
 }
 
 // Returns whether these are, in any order, the leading columns of the index after those that the range fixes to one
@@ -194,7 +198,7 @@ plan_ptr order_by_index(const sort_node& sort, const planner_options& options) {
   const double sorting = scan.cost + rows * std::log2(rows) * cost::sorted_row;
   if (!best || (best->cost >= sorting && !options.prefer_indexes)) return nullptr;
   auto& chosen = const_cast<scan_node&>(scan);  // a node of the plan in which `sort` is being replaced
-  deliver_in_order(chosen, *best, sort.keys[0].descending ? key_order::descending : key_order::ascending, sort.limit);
+  deliver_in_order(chosen, *best, sort.keys[0].descending ? key_order::descending : key_order::ascending);
   return sort.inputs[0];
 }
 
@@ -226,7 +230,7 @@ void group_by_index(plan_node& node, const planner_options& options) {
     const double hashing =
         scan.estimate * (has_few_groups(*index, columns->size()) ? cost::counted_row : cost::hashed_row);
     if (price + grouping >= scan.cost + hashing && !options.prefer_indexes) continue;
-    deliver_in_order(scan, {range, price, true}, key_order::ascending, no_limit);
+    deliver_in_order(scan, {range, price, true}, key_order::ascending);
     if (node.kind == node_kind::aggregate) {
       static_cast<aggregate_node&>(node).in_order = true;
     } else {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "engine/catalog.hpp"
+#include "engine/expr/failing.hpp"
 #include "engine/plan/sample.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/table/table_version.hpp"
@@ -16,18 +17,13 @@ namespace {
 
 constexpr std::size_t most_tried = 10;  // dynamic programming over 2^n sets; larger groups use the greedy order
 
-struct join_group {
-  std::vector<plan_ptr> inputs;
-  std::vector<expr_ptr> conditions;
-};
-
 const join_node* inner_join(const plan_node& node) {
   if (node.kind != node_kind::join) return nullptr;
   const auto& join = static_cast<const join_node&>(node);
   return join.type == join_type::inner && join.filters.empty() ? &join : nullptr;
 }
 
-void collect_group(const plan_ptr& node, join_group& out) {
+void collect_group(const plan_ptr& node, inner_joins& out) {
   const auto* join = inner_join(*node);
   if (!join) {
     out.inputs.push_back(node);
@@ -105,7 +101,7 @@ class key_counts {
 
 class order_search {
  public:
-  explicit order_search(const join_group& group) : group_(group) {
+  explicit order_search(const inner_joins& group) : group_(group) {
     for (const auto& input : group.inputs) columns_.push_back(output_ids(*input));
     for (const auto& condition : group.conditions) {
       std::set<column_id> used;
@@ -228,21 +224,74 @@ class order_search {
     return out;
   }
 
-  const join_group& group_;
+  const inner_joins& group_;
   std::vector<std::set<column_id>> columns_;
   std::vector<std::uint64_t> inputs_of_;  // bit set of inputs per condition
   mutable std::map<std::tuple<std::size_t, std::size_t, std::size_t>, double> keys_;
 };
 
-// Sets the outputs of an intermediate join: the outputs of the top join and the columns that later conditions read.
-void set_outputs(join_node& join, const join_node& top, const std::vector<expr_ptr>& later) {
-  std::set<column_id> wanted = output_ids(top);
+// Sets the outputs of a join: the outputs of all joins together and the columns that later conditions read.
+void set_outputs(join_node& join, const std::vector<output_column>& outputs, const std::vector<expr_ptr>& later) {
+  std::set<column_id> wanted;
+  for (const auto& output : outputs) wanted.insert(output.id);
   for (const auto& condition : later) collect_columns(condition, wanted);
   for (const auto& input : join.inputs) {
     for (const auto& output : input->outputs) {
       if (wanted.contains(output.id) && !output.for_conditions) join.outputs.push_back(output);
     }
   }
+}
+
+// A scan gets ranges from the method of its join, so a plan takes copies of the scans.
+std::vector<plan_ptr> with_own_scans(std::vector<plan_ptr> inputs) {
+  for (auto& input : inputs) {
+    if (input->kind == node_kind::scan) input = std::make_shared<scan_node>(static_cast<const scan_node&>(*input));
+  }
+  return inputs;
+}
+
+plan_ptr filtered(plan_ptr input, std::vector<expr_ptr> conditions, const std::vector<output_column>& outputs) {
+  auto out = std::make_shared<filter_node>();
+  out->conditions = std::move(conditions);
+  out->outputs = outputs;
+  out->estimate = input->estimate;
+  out->cost = input->cost;
+  out->inputs = {std::move(input)};
+  return out;
+}
+
+plan_ptr planned(const inner_joins& joins) {
+  inner_joins group = joins;
+  group.inputs = with_own_scans(std::move(group.inputs));
+  std::vector<expr_ptr> at_last;
+  for (const auto c : group.tolerated) {
+    at_last.push_back(group.conditions[c]);
+    group.conditions[c] = true_where_it_fails(group.conditions[c]);
+  }
+  const order_search search(group);
+  const auto order = search.best_order();
+  std::vector<std::vector<expr_ptr>> conditions(order.size());
+  std::uint64_t there = std::uint64_t{1} << order[0];
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    conditions[i] = search.conditions_at(there, order[i]);
+    there |= std::uint64_t{1} << order[i];
+  }
+  plan_ptr out = group.inputs[order[0]];
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    auto join = std::make_shared<join_node>();
+    join->conditions = conditions[i];
+    join->inputs = {out, group.inputs[order[i]]};
+    auto later = at_last;
+    for (std::size_t k = i + 1; k < order.size(); ++k) {
+      later.insert(later.end(), conditions[k].begin(), conditions[k].end());
+    }
+    set_outputs(*join, group.outputs, later);
+    choose_join_method(*join, group.options);
+    out = join;
+  }
+  if (!at_last.empty()) return filtered(std::move(out), std::move(at_last), group.outputs);
+  out->outputs = group.outputs;
+  return out;
 }
 
 }  // namespace
@@ -285,33 +334,34 @@ double matched_share(const plan_node& left, const plan_node& right, const std::v
 
 plan_ptr ordered_joins(const join_node& top, const std::function<plan_ptr(plan_ptr)>& chosen,
                        const planner_options& options) {
-  join_group group;
+  inner_joins group;
   for (const auto& input : top.inputs) collect_group(input, group);
   group.conditions.insert(group.conditions.end(), top.conditions.begin(), top.conditions.end());
   for (auto& input : group.inputs) input = chosen(input);
-  const order_search search(group);
-  const auto order = search.best_order();
-  std::vector<std::vector<expr_ptr>> conditions(order.size());
-  std::uint64_t there = std::uint64_t{1} << order[0];
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    conditions[i] = search.conditions_at(there, order[i]);
-    there |= std::uint64_t{1} << order[i];
-  }
-  plan_ptr out = group.inputs[order[0]];
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    auto join = std::make_shared<join_node>();
-    join->conditions = conditions[i];
-    join->inputs = {out, group.inputs[order[i]]};
-    std::vector<expr_ptr> later;
-    for (std::size_t k = i + 1; k < order.size(); ++k) {
-      later.insert(later.end(), conditions[k].begin(), conditions[k].end());
-    }
-    set_outputs(*join, top, later);
-    choose_join_method(*join, options);
-    out = join;
-  }
-  out->outputs = top.outputs;
+  group.outputs = top.outputs;
+  group.options = options;
+  auto out = planned(group);
+  if (!std::ranges::all_of(group.conditions, cannot_fail)) out->joins = std::make_shared<inner_joins>(std::move(group));
   return out;
+}
+
+bool tolerate_failures(plan_node& plan, int position) {
+  bool found = false;
+  const auto is_there = [&](const expr& e) { return position < 0 || e.position == position; };
+  for_each_node(plan, [&](plan_node& node) {
+    for (auto& input : node.inputs) {
+      if (!input->joins) continue;
+      auto group = *input->joins;
+      for (std::size_t c = 0; c < group.conditions.size(); ++c) {
+        if (!cannot_fail(group.conditions[c]) && any_node(group.conditions[c], is_there)) group.tolerated.insert(c);
+      }
+      if (group.tolerated.size() == input->joins->tolerated.size()) continue;
+      found = true;
+      input = planned(group);
+      input->joins = std::make_shared<inner_joins>(std::move(group));
+    }
+  });
+  return found;
 }
 
 }  // namespace espalier::engine

@@ -57,6 +57,8 @@ struct node_statistics {
   double milliseconds = 0;
 };
 
+struct inner_joins;
+
 struct plan_node {
   explicit plan_node(node_kind k) : kind(k) {}
   virtual ~plan_node() = default;
@@ -66,6 +68,8 @@ struct plan_node {
   double estimate = 0;  ///< estimated number of rows
   double cost = 0;      ///< including the nodes below it, in nanoseconds of the cost model
   node_statistics statistics;
+  /// For the top of three or more inner joins with a condition that may fail: what they were planned from.
+  std::shared_ptr<inner_joins> joins;
 };
 using plan_ptr = std::shared_ptr<plan_node>;
 

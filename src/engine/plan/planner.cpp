@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/catalog.hpp"
 #include "engine/plan/join_order.hpp"
@@ -181,17 +182,20 @@ void drop_plain_projections(plan_node& plan) {
   }
 }
 
-// Expressions are shared and immutable, so an expression with a subquery is rebuilt with the planned subquery.
-void plan_subqueries(plan_node& plan, const planner_options& options) {
+// Expressions are shared and immutable, so an expression with a subquery is rebuilt with the planned subquery. Several
+// expressions may have the same one, which is `planned` once.
+void plan_subqueries(plan_node& plan, const planner_options& options, std::map<plan_ptr, plan_ptr>& planned) {
   for_each_expression(plan, [&](expr_ptr& e) {
     e = rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
       if (!node->query) return nullptr;
+      const auto [known, added] = planned.try_emplace(node->query);
+      if (added) known->second = optimized(node->query, options);
       auto copy = std::make_shared<expr>(*node);
-      copy->query = optimized(node->query, options);
+      copy->query = known->second;
       return copy;
     });
   });
-  for (const auto& input : plan.inputs) plan_subqueries(*input, options);
+  for (const auto& input : plan.inputs) plan_subqueries(*input, options, planned);
 }
 
 }  // namespace
@@ -220,8 +224,9 @@ double selectivity(const expr_ptr& condition) {
 
 plan_ptr optimized(plan_ptr plan, const planner_options& options) {
   const auto outputs = output_ids(*plan);
-  plan = push_down(std::move(plan), {});
-  plan_subqueries(*plan, options);
+  plan = with_late_projections(push_down(std::move(plan), {}));
+  std::map<plan_ptr, plan_ptr> planned;
+  plan_subqueries(*plan, options, planned);
   prune(*plan, outputs);
   drop_plain_projections(*plan);
   return chosen(std::move(plan), options);

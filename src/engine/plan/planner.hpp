@@ -1,10 +1,11 @@
 // planner.hpp - the optimizer: from a logical plan to access paths and join methods.
 //
-// The steps run in this order. Conditions are pushed down to the inputs that produce their columns (push_down.cpp), and
-// unused columns are removed (prune.cpp). Then, bottom-up, each scan gets its access path (access_path.cpp), each
-// aggregate and sort is replaced by an index where one can answer it (index_aggregate_rule.cpp), three or more inputs
-// of inner joins get their order (join_order.cpp) and each join gets its method (join_method.cpp). Choices are made by
-// cost, in nanoseconds of a model. The number of rows in an index range is not estimated but counted by the index.
+// The steps run in this order. Conditions are pushed down to the inputs that produce their columns (push_down.cpp),
+// expressions that may fail move above a LIMIT (late_projection.cpp), and unused columns are removed (prune.cpp). Then,
+// bottom-up, each scan gets its access path (access_path.cpp), each aggregate and sort is replaced by an index where
+// one can answer it (index_aggregate_rule.cpp), three or more inputs of inner joins get their order (join_order.cpp)
+// and each join gets its method (join_method.cpp). Choices are made by cost, in nanoseconds of a model. The number of
+// rows in an index range is not estimated but counted by the index.
 #pragma once
 
 #include <vector>
@@ -26,6 +27,8 @@ struct planner_options {
 
 /// Returns the plan filtered by `conditions`, with all filters pushed down as far as possible.
 [[nodiscard]] plan_ptr push_down(plan_ptr plan, std::vector<expr_ptr> conditions);
+/// Returns the plan with the expressions below a LIMIT that may fail above it (late_projection.cpp).
+[[nodiscard]] plan_ptr with_late_projections(plan_ptr plan);
 /// Removes outputs that are not in `needed`, recursively.
 void prune(plan_node& plan, const std::set<column_id>& needed);
 /// Sets the ranges, residual, estimate and cost of a scan.

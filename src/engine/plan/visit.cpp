@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/expr/failing.hpp"
+
 namespace espalier::engine {
 namespace {
 
@@ -191,6 +193,34 @@ void for_each_subquery(plan_node& node, const std::function<void(const plan_ptr&
     for_each_subquery(*query, visit);
   }
   for (const auto& input : node.inputs) for_each_subquery(*input, visit);
+}
+
+void for_each_node(plan_node& plan, const std::function<void(plan_node&)>& visit) {
+  std::set<const plan_node*> seen;
+  const auto walk = [&](const auto& self, plan_node& node) -> void {
+    if (!seen.insert(&node).second) return;
+    visit(node);
+    std::vector<std::pair<plan_ptr, const expr*>> found;
+    for_each_expression(node, [&](expr_ptr& e) { subqueries_in(e, found); });
+    for (const auto& [query, where] : found) self(self, *query);
+    for (const auto& input : node.inputs) self(self, *input);
+    if (node.kind == node_kind::shared) self(self, *static_cast<shared_node&>(node).source->body);
+  };
+  walk(walk, plan);
+}
+
+bool may_fail(plan_node& plan) {
+  bool fails = false;
+  const auto add_calls = [&](const auto& calls) {
+    for (const auto& call : calls) fails |= !aggregate_cannot_fail(call);
+  };
+  for_each_node(plan, [&](plan_node& node) {
+    for_each_expression(node, [&](const expr_ptr& e) { fails |= !cannot_fail(e); });
+    if (node.kind == node_kind::aggregate) add_calls(static_cast<aggregate_node&>(node).calls);
+    if (node.kind == node_kind::window_join) add_calls(static_cast<window_join_node&>(node).calls);
+    fails |= node.kind == node_kind::window;  // its sums may overflow
+  });
+  return fails;
 }
 
 std::set<column_id> output_ids(const plan_node& plan) {

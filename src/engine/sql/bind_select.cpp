@@ -60,11 +60,11 @@ std::shared_ptr<project_node> projected(binder& binds, plan_ptr input, const std
   return out;
 }
 
-// An aggregate reads the rows of the input, so the subqueries in its arguments are joined to the input.
-expr_ptr lifted_arguments(binder& binds, plan_ptr& plan, const expr_ptr& e) {
-  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
-    return node->kind == op::aggregate ? binds.lifted(plan, node) : nullptr;
-  });
+// Aggregates and window functions read the rows of the input, so the subqueries in their arguments are joined to the
+// input.
+expr_ptr lifted_arguments(binder& binds, plan_ptr& plan, op kind, const expr_ptr& e) {
+  return rewrite(
+      e, [&](const expr_ptr& node) -> expr_ptr { return node->kind == kind ? binds.lifted(plan, node) : nullptr; });
 }
 
 // As in PostgreSQL, the DISTINCT ON expressions must match the leading ORDER BY expressions, if there are any.
@@ -234,9 +234,9 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
   for (const auto& e : outputs) grouped |= has_aggregate(e);
   for (const auto& e : keys) grouped |= has_aggregate(e);
   if (grouped) {
-    for (auto& e : outputs) e = lifted_arguments(*this, plan, e);
-    for (auto& e : keys) e = lifted_arguments(*this, plan, e);
-    if (having) having = lifted_arguments(*this, plan, having);
+    for (auto& e : outputs) e = lifted_arguments(*this, plan, op::aggregate, e);
+    for (auto& e : keys) e = lifted_arguments(*this, plan, op::aggregate, e);
+    if (having) having = lifted_arguments(*this, plan, op::aggregate, having);
     grouping groups(*this, select, names, outputs, output_names);
     for (auto& e : outputs) e = groups.above(e);
     for (auto& e : keys) e = groups.above(e);
@@ -244,12 +244,13 @@ plan_ptr binder::core(const ast::select& select, const scope* outer) {
     plan = groups.plan(std::move(plan));
     if (having) plan = filtered(std::move(plan), having);
   }
+  // Other subqueries are joined above the window functions, which may guard them.
+  windowing windows(*this);
+  for (auto& e : outputs) e = windows.above(lifted_arguments(*this, plan, op::window, e));
+  for (auto& e : keys) e = windows.above(lifted_arguments(*this, plan, op::window, e));
+  plan = windows.plan(std::move(plan));
   for (auto& e : outputs) e = lifted(plan, e);
   for (auto& e : keys) e = lifted(plan, e);
-  windowing windows(*this);
-  for (auto& e : outputs) e = windows.above(e);
-  for (auto& e : keys) e = windows.above(e);
-  plan = windows.plan(std::move(plan));
 
   // Sort keys that are not in the select list are computed as hidden columns, which a projection drops at the end.
   const std::size_t visible = outputs.size();

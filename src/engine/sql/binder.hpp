@@ -15,6 +15,7 @@
 #include "engine/plan/node.hpp"
 #include "engine/plan/visit.hpp"
 #include "engine/sql/ast.hpp"
+#include "engine/sql/reached.hpp"
 #include "engine/sql/statement_context.hpp"
 #include "espalier/engine/progress.hpp"
 
@@ -52,8 +53,9 @@ class binder {
   /// Returns `input` filtered by `condition`. Conjuncts that are subqueries become joins below the filter.
   [[nodiscard]] plan_ptr filtered(plan_ptr input, const expr_ptr& condition);
   /// Returns `e` with each subquery that references columns of `input` replaced by a column, which a join adds to
-  /// `input`.
-  [[nodiscard]] expr_ptr lifted(plan_ptr& input, const expr_ptr& e);
+  /// `input`. Failures of a subquery count for the rows only that reach it, where `reached` is true and `e` evaluates
+  /// it.
+  [[nodiscard]] expr_ptr lifted(plan_ptr& input, const expr_ptr& e, const reached_where& reached = {});
 
   [[nodiscard]] column_id new_column() { return next_column_++; }
   [[nodiscard]] int parameters() const { return parameters_; }
@@ -125,7 +127,9 @@ class binder {
   plan_ptr in_join(plan_ptr input, const expr_ptr& e);
 
   // decorrelate.cpp
-  expr_ptr lifted_query(plan_ptr& input, const expr_ptr& e);
+  expr_ptr lifted_query(plan_ptr& input, const expr_ptr& e, const reached_where& reached);
+  /// Adds a column that is true for the rows that reach an expression. Returns null if all rows are known to.
+  expr_ptr reached_column(plan_ptr& input, const reached_where& reached);
   plan_ptr joined_groups(plan_ptr input, struct correlated_rows rows, std::vector<aggregate_call> calls, int position);
   plan_ptr lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> on, int position);
 
@@ -190,7 +194,9 @@ class window_permission {
 /// of a query further out.
 [[nodiscard]] bool has_correlated_query(const plan_node& plan);
 /// Returns the as-of join that is equivalent to LEFT JOIN LATERAL (SELECT ... ORDER BY ts DESC LIMIT 1), below a
-/// projection if anything but columns is selected, or null if the plan has another shape.
-[[nodiscard]] plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched);
+/// projection if anything but columns is selected, or null if the plan has another shape. If `reached` is not null, it
+/// is a condition on left columns, and other rows find none.
+[[nodiscard]] plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched,
+                                       const expr_ptr& reached = nullptr);
 
 }  // namespace espalier::engine

@@ -296,7 +296,11 @@ class hoisting {
 
 // Returns whether an operator above the correlated conditions of a subquery evaluates an expression that may fail.
 bool has_failing_expression(plan_node& plan, const std::set<column_id>& outer) {
-  bool fails = false, is_correlated = plan.kind == node_kind::join;
+  if (plan.kind == node_kind::join) {
+    // The right side of such a join is computed for the left rows.
+    return !static_cast<const join_node&>(plan).filters.empty() && !free_columns(*plan.inputs[0]).empty();
+  }
+  bool fails = false, is_correlated = false;
   for_each_expression(plan, [&](const expr_ptr& e) {
     fails |= !cannot_fail(e);
     is_correlated |= plan.kind == node_kind::filter && uses_any(e, outer);
@@ -374,15 +378,17 @@ std::optional<std::vector<expr_ptr>> selected_values(const plan_node& query, con
 }
 
 // Assigns each condition to a part of the as-of join. Returns false if one of them does not fit any part.
-bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& at, as_of_node& out,
-                     std::vector<expr_ptr>& inner) {
+bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& reached,
+                     const expr_ptr& at, as_of_node& out, std::vector<expr_ptr>& inner) {
   out.earlier = query.sort->keys[0].descending;
-  for (const auto& condition : query.filter->conditions) {
-    if (has_correlated_query(condition)) return false;
-    if (!uses_any(condition, outer)) {
-      inner.push_back(condition);
+  for (const auto& written : query.filter->conditions) {
+    if (has_correlated_query(written)) return false;
+    if (!uses_any(written, outer)) {
+      inner.push_back(written);
       continue;
     }
+    const auto condition = reached ? compared_where(reached, written, outer) : written;
+    if (!condition) return false;
     out.conditions.push_back(condition);
     if (!is_comparison(condition->kind) || condition->kind == op::not_equal) return false;
     const bool outer_first = uses_any(condition->args[0], outer);
@@ -445,7 +451,8 @@ std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& pla
   return work.take();
 }
 
-plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched) {
+plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched,
+                         const expr_ptr& reached) {
   const auto query = parts_of(right);
   if (!query || !free_columns(*query->filter->inputs[0]).empty()) return nullptr;
   const auto outer = output_ids(*left);
@@ -461,9 +468,10 @@ plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& ri
   out->keep_unmatched = keep_unmatched;
   out->right_at = at;
   std::vector<expr_ptr> inner;
-  if (!read_conditions(*query, outer, at, *out, inner)) return nullptr;
+  if (!read_conditions(*query, outer, reached, at, *out, inner)) return nullptr;
 
   plan_ptr input = with_filter(query->filter->inputs[0], std::move(inner));
+  if (reached && may_fail(*input)) return nullptr;  // it is computed for all left rows
   const auto selected = selected_values(*right, *query->project);
   if (!selected) return nullptr;
   out->outputs = left->outputs;
@@ -516,6 +524,7 @@ plan_ptr binder::filtered(plan_ptr input, const expr_ptr& condition) {
   std::vector<expr_ptr> parts, kept;
   split_conjunction(condition, parts);
   const auto own = output_ids(*input);
+  reached_where reached;  // conditions on columns of `input` alone are checked below the joins of subqueries
   for (const auto& part : parts) {
     const bool negated = part->kind == op::logical_not;
     const auto& core = negated ? part->args[0] : part;
@@ -530,7 +539,9 @@ plan_ptr binder::filtered(plan_ptr input, const expr_ptr& condition) {
     } else if (core->kind == op::in_query && !negated && (joins || !correlated)) {
       input = in_join(std::move(input), core);
     } else {
-      kept.push_back(lifted(input, part));
+      kept.push_back(lifted(input, part, reached));
+      if (contains_all(own, kept.back())) continue;
+      reached.push_back(make_call(op::is_true, {type_id::boolean}, {kept.back()}, part->position));
     }
   }
   return with_filter(std::move(input), std::move(kept));

@@ -29,6 +29,7 @@ struct correlated_rows {
   bool limited = false;
   std::vector<expr_ptr> hoisted;         ///< conditions with outer columns that were removed from `rows`
   std::vector<key_filter_link> filters;  ///< of `rows`, for the join with the outer rows
+  expr_ptr reached;  ///< an outer column that is true for the rows that reach the subquery; null: all rows do
 };
 
 namespace {
@@ -114,10 +115,6 @@ expr_ptr coalesced_counts(const expr_ptr& e, const std::vector<aggregate_call>& 
   });
 }
 
-expr_ptr when(const expr_ptr& condition, const expr_ptr& value) {
-  return make_call(op::case_when, value->type, {condition, value, make_null(value->type)}, value->position);
-}
-
 // `value` for pairs; a row without a match, whose columns are NULL, does not evaluate what may fail for NULLs.
 expr_ptr of_pairs(const expr_ptr& marker, const expr_ptr& value) {
   return cannot_fail(value) || is_null_without_row(value) ? value : when(marker, value);
@@ -199,6 +196,35 @@ bool are_keys(const std::vector<expr_ptr>& conditions, const std::set<column_id>
   return !(needs_keys && !conditions.empty()) && std::ranges::all_of(conditions, is_key);
 }
 
+// Restricts the join of the subquery with the outer rows to those that reach it. If there are none, its rows are not
+// computed.
+void restrict_to_reached(binder& binds, correlated_rows& query, std::vector<expr_ptr>& conditions) {
+  if (!query.reached) return;
+  auto out = std::make_shared<key_filter_node>();
+  out->keys = {make_boolean(true)};
+  out->number = binds.new_column();
+  out->outputs = query.rows->outputs;
+  out->inputs = {std::move(query.rows)};
+  query.filters.push_back({out->number, {make_boolean(true)}});
+  query.rows = std::move(out);
+  conditions.insert(conditions.begin(), query.reached);
+}
+
+// The conditions for a join that makes no pairs, or nothing if it cannot restrict them to the rows that reach the
+// subquery. `rows` are computed for all outer rows.
+std::optional<std::vector<expr_ptr>> conditions_of_reached(const correlated_rows& query, plan_node& rows,
+                                                           const std::vector<expr_ptr>& conditions,
+                                                           const std::set<column_id>& outer) {
+  if (!query.reached) return conditions;
+  std::vector<expr_ptr> out;
+  for (const auto& condition : conditions) {
+    out.push_back(compared_where(query.reached, condition, outer));
+    if (!out.back()) return std::nullopt;
+  }
+  if (may_fail(rows)) return std::nullopt;
+  return out;
+}
+
 // Returns an outer row whose pairs are all beyond LIMIT as if it had no match.
 void keep_each_group(plan_node& pairs, const expr_ptr& marker) {
   if (pairs.kind == node_kind::group_limit) static_cast<group_limit_node&>(pairs).mark = marker->column;
@@ -236,7 +262,8 @@ std::vector<expr_ptr> conditions_with_queries(std::vector<expr_ptr>& conditions)
 // the filters, which may name columns of both sides of the pairs, become joins. The pairs that pass are sorted first,
 // since "first" takes the value of the first row of a group.
 expr_ptr mark_passing(binder& binds, plan_ptr& pairs, const expr_ptr& marker, const std::vector<expr_ptr>& filters) {
-  const auto condition = binds.lifted(pairs, conjunction(filters));
+  const auto condition =
+      binds.lifted(pairs, conjunction(filters), {make_call(op::is_true, truth_type, {marker}, marker->position)});
   const auto out = make_column(binds.new_column(), truth_type);
   wider flagged(std::move(pairs));
   flagged.add(when(marker, when(condition, make_boolean(true))), {out->column, "", truth_type});
@@ -309,8 +336,9 @@ membership_joins membership_of(binder& binds, const correlated_rows& query, cons
     return make_call(op::greater, truth_type, {make_call(op::coalesce, count_type, {number, zero()}), zero()},
                      test.position);
   };
+  // The value is not evaluated where the subquery has no rows.
   const auto unknown =
-      make_call(op::logical_and, truth_type, {is_null(test.args[0]), more_than_none(make_column(groups, count_type))},
+      make_call(op::logical_and, truth_type, {more_than_none(make_column(groups, count_type)), is_null(test.args[0])},
                 test.position);
   out.answer = make_call(op::case_when, truth_type,
                          {more_than_none(in_equal[count]), make_boolean(true), unknown, make_null(truth_type),
@@ -332,29 +360,33 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
     evaluated.insert(evaluated.end(), call.more.begin(), call.more.end());
   }
   for (const auto& key : query.keys) evaluated.push_back(key.value);
+  const bool fails = !std::ranges::all_of(evaluated, cannot_fail) || !std::ranges::all_of(calls, aggregate_cannot_fail);
   if (!free_columns(*query.rows).empty()) {
-    const bool may_fail = !std::ranges::all_of(evaluated, cannot_fail);
-    conditions = pull_up_correlated_predicates(*this, query.rows, position, may_fail, query.filters);
+    conditions = pull_up_correlated_predicates(*this, query.rows, position, fails, query.filters);
   }
   auto reached = conditions;
   reached.insert(reached.end(), evaluated.begin(), evaluated.end());
   refuse_out_of_reach(reached, *input, *query.rows, position);
   const auto reads_outer = [&](const expr_ptr& e) { return uses_any(e, outer); };
-  if (are_keys(conditions, outer, query.filters.empty() && !std::ranges::all_of(evaluated, cannot_fail)) &&
-      std::ranges::none_of(evaluated, reads_outer)) {
-    const auto keys = correlation_keys(*this, query.rows, outer, conditions);
-    auto groups = aggregated(limited_per_group(*this, query.rows, query, keys), keys, std::move(calls));
-    return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions),
-                  std::move(query.filters));
-  }
-  if (!query.limited) {
+  const bool by_key =
+      are_keys(conditions, outer, query.filters.empty() && fails) && std::ranges::none_of(evaluated, reads_outer);
+  if (!by_key && !query.limited) {
     // A window join evaluates its arguments for the rows of windows only.
     const bool has_filter = query.filters.size() == 1 && query.rows->kind == node_kind::key_filter;
     const auto rows = has_filter ? query.rows->inputs[0] : query.rows;
     if (has_filter || query.filters.empty()) {
-      if (auto windows = recognise_window_join(input, rows, conditions, calls)) return windows;
-      if (auto counts = recognise_span_counts(*this, input, rows, conditions, calls)) return counts;
+      if (const auto links = conditions_of_reached(query, *rows, conditions, outer)) {
+        if (auto windows = recognise_window_join(input, rows, *links, calls)) return windows;
+        if (auto counts = recognise_span_counts(*this, input, rows, *links, calls)) return counts;
+      }
     }
+  }
+  restrict_to_reached(*this, query, conditions);
+  if (by_key) {
+    const auto keys = correlation_keys(*this, query.rows, outer, conditions);
+    auto groups = aggregated(limited_per_group(*this, query.rows, query, keys), keys, std::move(calls));
+    return joined(std::move(input), std::move(groups), join_type::left, std::move(conditions),
+                  std::move(query.filters));
   }
   const auto columns = input->outputs;
   const auto rows = numbered(*this, std::move(input));
@@ -383,8 +415,22 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
   return aggregated(std::move(pairs), {number}, std::move(calls));
 }
 
-expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
+expr_ptr binder::reached_column(plan_ptr& input, const reached_where& reached) {
+  reached_where known;  // a condition that the input cannot evaluate is left out, so more rows seem to reach it
+  const auto own = output_ids(*input);
+  std::ranges::copy_if(reached, std::back_inserter(known), [&](const expr_ptr& e) { return contains_all(own, e); });
+  if (known.empty()) return nullptr;
+  const auto out = make_column(new_column(), truth_type);
+  wider marked(std::move(input));
+  marked.add(conjunction(known), {out->column, "", truth_type});
+  input = marked.project;
+  return out;
+}
+
+expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e, const reached_where& reached) {
   auto query = rows_of(e->query);
+  const bool fails = may_fail(*e->query) || !std::ranges::all_of(e->args, cannot_fail);
+  if (fails) query.reached = reached_column(input, reached);
   if (e->kind == op::exists_query) {
     // The select list and the order do not matter to EXISTS, but the number of rows that LIMIT leaves does.
     if (query.limited && !query.offset && (!query.limit || is_at_least_one(query.limit))) query.limited = false;
@@ -405,6 +451,7 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
     if (!query.limited && test->kind == op::equal && contains_all(outer, test->args[0]) &&
         !uses_any(test->args[1], outer) &&
         are_keys(query.hoisted, outer, query.filters.empty() && !cannot_fail(test->args[1]))) {
+      restrict_to_reached(*this, query, query.hoisted);
       auto joins = membership_of(*this, query, outer, *test);
       // Whichever join is executed first reads the rows that both share.
       input =
@@ -437,7 +484,7 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
     return value;
   }
   if (query.limited) {
-    if (auto nearest = recognise_as_of(*this, input, e->query, true)) {
+    if (auto nearest = recognise_as_of(*this, input, e->query, true, query.reached)) {
       input = nearest;
       return make_column(e->query->outputs[0].id, e->type, e->position);
     }
@@ -462,14 +509,23 @@ expr_ptr binder::lifted_query(plan_ptr& input, const expr_ptr& e) {
   return when(make_call(op::greater, truth_type, {count, zero()}), single);
 }
 
-expr_ptr binder::lifted(plan_ptr& input, const expr_ptr& e) {
+expr_ptr binder::lifted(plan_ptr& input, const expr_ptr& e, const reached_where& reached) {
   if (!any_node(e, [](const expr& node) { return node.query != nullptr; })) return e;
-  return rewrite(e, [&](const expr_ptr& node) -> expr_ptr {
-    const auto known = node->query ? lifted_.find(node->query) : lifted_.end();
-    if (known != lifted_.end()) return known->second;
-    if (!node->query || free_columns(*node->query).empty()) return nullptr;
-    return lifted_[node->query] = lifted_query(input, node);
+  std::vector<expr_ptr> args;
+  for_each_argument(*e, reached, [&](std::size_t i, const reached_where& where) {
+    args.push_back(lifted(input, e->args[i], where));
+    return args.back();
   });
+  auto out = e;
+  if (args != e->args) {
+    auto changed = std::make_shared<expr>(*e);
+    changed->args = std::move(args);
+    out = std::move(changed);
+  }
+  if (!out->query) return out;
+  if (const auto known = lifted_.find(out->query); known != lifted_.end()) return known->second;
+  if (free_columns(*out->query).empty()) return out;
+  return lifted_[out->query] = lifted_query(input, out, reached);
 }
 
 plan_ptr binder::lateral_join(plan_ptr left, plan_ptr right, join_type type, std::vector<expr_ptr> on, int position) {
