@@ -61,6 +61,15 @@ struct bucket_table {
     const std::uint32_t both = cell[distance < cells ? static_cast<unsigned>(distance) : cells - 1];
     return bounds_below(x, both & 0xffffu, both >> 16);
   }
+  /// bucket_of() for a CPU: where a cell has at most one bound, which is likely, the comparison is not a branch. Reads
+  /// bounds[buckets - 1], which may have any value.
+  [[nodiscard]] ESPALIER_INLINE std::uint32_t likely_bucket_of(Word x) const {
+    const Word distance = static_cast<Word>(x > low ? x - low : 0) >> shift;
+    const std::uint32_t both = cell[distance < cells ? static_cast<unsigned>(distance) : cells - 1];
+    const std::uint32_t from = both & 0xffffu, to = both >> 16;
+    if (to - from > 1) return bounds_below(x, from, to);
+    return from + (static_cast<std::uint32_t>(bounds[from] < x) & (to - from));
+  }
 
  private:
   /// The number of bounds below x, which is one of [from, to].

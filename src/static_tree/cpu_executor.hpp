@@ -8,6 +8,7 @@
 #include "espalier/device/cpu.hpp"
 #include "espalier/static_tree/index.hpp"
 #include "static_tree/cpu_kernels.hpp"
+#include "static_tree/cpu_partition.hpp"
 #include "static_tree/prefetch_hint.hpp"
 #include "static_tree/sort_out_of_place.hpp"
 
@@ -104,6 +105,14 @@ class cpu_executor {
       return;
     }
     backend_.for_each_chunk(n, 4096, [&](std::size_t first, std::size_t last) { piece(job, first, last); });
+  }
+
+  /// Plan partition_first. Returns false, with nothing answered, if the batch or the tree is too small for buckets.
+  /// Throws out_of_memory before any answer was written.
+  template <class Job>
+  [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n, node_search search) {
+    using word = typename std::remove_cvref_t<decltype(job.tree)>::word;
+    return answer_in_buckets<word>(backend_, order_, job, leaf_bytes, n, cpu_kernel(job, search));
   }
 
   /// Tests a sample: a batch that is not completely ordered may pass, which costs time but does not change results.

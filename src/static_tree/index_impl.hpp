@@ -379,7 +379,7 @@ class index_impl final : public static_index {
       case query_plan::sort_first:
         return sort_first(context, job, n, options);
       case query_plan::partition_first:
-        if (in_buckets(context, job, n, options.plan == query_plan::partition_first)) return;
+        if (in_buckets(context, job, n, options.plan == query_plan::partition_first, options.search)) return;
         [[fallthrough]];
       default:
         return context.launch(job, n, false, options.search);
@@ -389,18 +389,21 @@ class index_impl final : public static_index {
   /// Returns false if the batch is to be answered in the caller's order. If memory runs out and the caller did not
   /// request the plan, that order needs none.
   template <class Job>
-  [[nodiscard]] bool in_buckets(Context& context, const Job& job, std::size_t n, bool requested) const {
-    if constexpr (Context::on_gpu) {
-      bool done = false;
-      const auto work = [&] { done = context.launch_in_buckets(job, tree_.lines.bytes(), n); };
-      if (requested) {
-        work();
-        return done;
+  [[nodiscard]] bool in_buckets(Context& context, const Job& job, std::size_t n, bool requested,
+                                [[maybe_unused]] node_search search = node_search::linear) const {
+    bool done = false;
+    const auto work = [&] {
+      if constexpr (Context::on_gpu) {
+        done = context.launch_in_buckets(job, tree_.lines.bytes(), n);
+      } else {
+        done = context.launch_in_buckets(job, tree_.lines.bytes(), n, search);
       }
-      return with_memory(work) && done;
-    } else {
-      return false;
+    };
+    if (requested) {
+      work();
+      return done;
     }
+    return with_memory(work) && done;
   }
 
   template <class Job>
@@ -442,7 +445,9 @@ class index_impl final : public static_index {
   template <class Job>
   void launch_ranges(Context& context, Job job, std::size_t n) const {
     job.tree = tree_.view;
-    if (partitions_first(planning(n, batch_order::unknown)) && in_buckets(context, job, n, false)) return;
+    const batch_order order =
+        context.looks_ascending(elements_.key, job.lo, n) ? batch_order::ascending : batch_order::unknown;
+    if (partitions_first(planning(n, order)) && in_buckets(context, job, n, false)) return;
     launch(context, job, n);
   }
   [[nodiscard]] count_job<Word, ValueBytes> counting(const void* lo, const void* hi, const range_options& options,

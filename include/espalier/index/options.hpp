@@ -25,7 +25,7 @@ enum class query_plan : std::uint8_t {
   scattered,   ///< many unordered queries: interleaved descents on all threads
   ordered,     ///< ascending queries: each search starts where its neighbour ended
   sort_first,  ///< many unordered queries over an index far larger than the caches: sort, answer, scatter the results
-  partition_first,  ///< on a GPU: queries are grouped by parts of the index that fit the cache; a CPU runs `scattered`
+  partition_first,  ///< many unordered queries: grouped by parts of the index, answered part by part
 };
 
 /// What the caller knows about the order of a batch.

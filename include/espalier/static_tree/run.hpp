@@ -176,7 +176,52 @@ struct runner {
       }
       for (unsigned j = 0; j < n; ++j) x[j] = searcher<Team, Word, V>::clamp(job.tree, key[j]);
       find_lines(team, job, i, x, n, line);
-      for (unsigned j = 0; j < n; ++j) answer(team, job, line[j], x[j], key[j], place_of(job, i + j));
+      answer_batch(team, job, line, x, key, i, n);
+    }
+  }
+
+  /// answer() for the queries of a batch, with the lines of find_lines(). On a CPU all queries are answered from these
+  /// lines at first; those that are undecided are answered once more, after the next lines were prefetched together.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void answer_batch(Team team, const find_job<Word, V>& job, const std::uint64_t* line,
+                                           const Word* x, const Word* key, std::size_t first, unsigned n) {
+    if constexpr (batch == 1) {
+      answer(team, job, line[0], x[0], key[0], place_of(job, first));
+    } else {
+      using search = searcher<Team, Word, V>;
+      const auto& t = job.tree;
+      unsigned late[batch];
+      unsigned late_count = 0, lines_behind = 0;
+      if (job.place != nullptr || (job.values != nullptr && t.value_bytes != V)) {
+        // Rare: these queries are all answered one by one.
+        for (; late_count < n; ++late_count) late[late_count] = late_count;
+      } else {
+        auto* const values =
+            V == 0 || job.values == nullptr ? nullptr : static_cast<std::byte*>(job.values) + first * V;
+        std::uint8_t* const found = job.found == nullptr ? nullptr : job.found + first;
+        for (unsigned j = 0; j < n; ++j) {
+          const auto k = search::keys(team, t, line[j]);
+          const unsigned slot = team.template rank<0>(k, x[j]);
+          late[late_count] = j;
+          late_count += slot == search::slots ? 1u : 0u;
+          const unsigned in_line = slot % search::slots;  // of an undecided line: any slot
+          const bool hit = team.get(k, in_line) == key[j];
+          if constexpr (V != 0) {
+            using raw = typename value_raw<V>::type;
+            if (values != nullptr) {
+              const raw v = hit ? t.line_values(line[j])[in_line] : raw{};
+              memcpy(values + std::size_t{j} * V, &v, V);
+            }
+          }
+          if (found != nullptr) found[j] = hit ? 1 : 0;
+        }
+        lines_behind = 1;
+        for (unsigned l = 0; l < late_count; ++l) search::prefetch_line(team, t, line[late[l]] + 1);
+      }
+      for (unsigned l = 0; l < late_count; ++l) {
+        const unsigned j = late[l];
+        answer(team, job, line[j] + lines_behind, x[j], key[j], place_of(job, first + j));
+      }
     }
   }
 
@@ -261,7 +306,7 @@ struct runner {
         }
       }
     }
-    search::descend(team, t, x, n, line);
+    search::first_lines(team, t, x, n, line);
   }
 
   // ---- inner levels only ----------------------------------------------------------------------------------
@@ -328,10 +373,8 @@ struct runner {
       x[j] = past[j] ? t.last : search::clamp(t, sought);
     }
     find_lines(team, job, first, x, n, line);
-    for (unsigned j = 0; j < n; ++j) {
-      const std::uint64_t r = search::rank_in(team, t, line[j], x[j]);
-      rank[j] = past[j] ? t.size : r;
-    }
+    search::ranks_in(team, t, line, x, n, rank);
+    for (unsigned j = 0; j < n; ++j) rank[j] = past[j] ? t.size : rank[j];
   }
 
   template <class Word, unsigned V>
