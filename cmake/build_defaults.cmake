@@ -19,6 +19,17 @@ if(ESPALIER_CCACHE AND PROJECT_IS_TOP_LEVEL)
   endforeach()
 endif()
 
+# LLD, if it is installed, links the tests in a fifth of the time of GNU ld.
+find_program(ESPALIER_LLD ld.lld)
+mark_as_advanced(ESPALIER_LLD)
+if(ESPALIER_LLD AND PROJECT_IS_TOP_LEVEL)
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=lld ESPALIER_CAN_USE_LLD)
+  if(ESPALIER_CAN_USE_LLD)
+    add_link_options(-fuse-ld=lld)
+  endif()
+endif()
+
 if(ESPALIER_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ESPALIER_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>

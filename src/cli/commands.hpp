@@ -15,6 +15,7 @@ using action = std::function<int()>;
 /// Implements --device gpu. Throws `bad_arguments` if no GPU can be used.
 [[nodiscard]] device gpu_for_command();
 
+/// In builds that include benchmarks.
 void add_bench(CLI::App& app, action& chosen, const std::string& command_line);
 void add_info(CLI::App& app, action& chosen);
 void add_explore(CLI::App& app, action& chosen);

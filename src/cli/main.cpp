@@ -17,6 +17,7 @@ int refuse(const std::string& sentence, int code) {
   return code;
 }
 
+#ifdef ESPALIER_HAS_BENCH
 /// Returns the command line for result files. Paths of outputs and of peer programs are omitted: they do not affect the
 /// result and would reveal folders of this machine.
 std::string joined(int argc, char** argv) {
@@ -32,6 +33,7 @@ std::string joined(int argc, char** argv) {
   }
   return text;
 }
+#endif
 
 /// CLI11 would only report that a subcommand is missing.
 bool is_unknown_subcommand(CLI::App& app, int argc, char** argv) {
@@ -57,7 +59,10 @@ int main(int argc, char** argv) {
   CLI::App app("Ordered indexes at memory speed, on CPU and GPU.", "espalier");
   app.require_subcommand(1);
   app.footer(
-      "Examples:\n  espalier demo\n  espalier bench static --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
+      "Examples:\n  espalier demo\n"
+#ifdef ESPALIER_HAS_BENCH
+      "  espalier bench static --keys 2^24 --ops find,range --peers lower-bound,std-map\n"
+#endif
       "  espalier explore\n  espalier info --format json\n"
 #ifdef ESPALIER_HAS_ENGINE
       "  espalier sql -c \"SELECT count(*) FROM read_parquet('orders.parquet')\"\n"
@@ -72,7 +77,9 @@ int main(int argc, char** argv) {
   espalier::cli::add_explain(app, chosen);
   espalier::cli::add_verify(app, chosen);
 #endif
+#ifdef ESPALIER_HAS_BENCH
   espalier::cli::add_bench(app, chosen, joined(argc, argv));
+#endif
   espalier::cli::add_explore(app, chosen);
   espalier::cli::add_info(app, chosen);
   espalier::cli::add_version(app, chosen);
@@ -80,6 +87,11 @@ int main(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
   }
+#ifndef ESPALIER_HAS_BENCH
+  if (std::string(argv[1]) == "bench") {
+    return refuse("This build has no benchmarks: configure it with -DESPALIER_BUILD_BENCH=ON and build it again.", 2);
+  }
+#endif
   if (is_unknown_subcommand(app, argc, argv)) {
     return refuse(std::string("There is no subcommand '") + argv[1] + "': choose " + subcommand_names(app) + ".", 2);
   }
