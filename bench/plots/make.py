@@ -194,7 +194,8 @@ def taq(theme: str) -> Picture:
     )  # fmt: skip
     left, right, top, step = 196, 736, 96, 32
     p.text(16, 47, f"Generated, shaped as NYSE TAQ: {about['trades'] / 1e6:.2f} M trades, "
-           f"{about['quotes'] / 1e6:.1f} M quotes, {about['symbols']} symbols; {about['threads']} threads; load {about['load_before_and_after'][0]}",
+           f"{about['quotes'] / 1e6:.1f} M quotes, {about['symbols']} symbols; {about['threads']} threads; "
+           f"load {about['load_before_and_after'][0]}",
            color="ink2")  # fmt: skip
     p.legend(16, 70, [s[:3] for s in series])
     x, bottom = Axis(0.1, 10000, left, right), top + step * len(names)
