@@ -61,6 +61,8 @@ def read(source: Any, dtype: np.dtype, what: str = "queries") -> Queries:
         if nat.any():
             null = nat if null is None else null | nat
     values, gap, below, more_null = _convert(array, dtype, what)
+    if values is array and null is not None and dtype.kind in "mM":
+        values = np.where(null, np.zeros(1, dtype), values)
     if more_null is not None:
         null = more_null if null is None else null | more_null
     return Queries(np.ascontiguousarray(values), _any(gap), _any(below), _any(null), array, kind)

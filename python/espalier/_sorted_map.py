@@ -424,7 +424,7 @@ class SortedMap:
         """Iterate over the keys of a range, as sortedcontainers. Keys that are written meanwhile may be missed."""
         closed = {(True, True): "both", (True, False): "left", (False, True): "right", (False, False): "neither"}
         if self._is_text:
-            lower, upper = map(bool, inclusive)
+            lower, upper = minimum is None or bool(inclusive[0]), maximum is None or bool(inclusive[1])
             if reverse:
                 yield from reversed(self._tree.range(minimum, maximum, closed[lower, upper], None)[1])
                 return
@@ -501,7 +501,7 @@ class SortedMap:
 
     def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
         if values is None and isinstance(keys, SortedMap):
-            return keys._elements()
+            return keys._tree.elements()
         if values is None and isinstance(keys, Mapping):
             return list(keys.keys()), list(keys.values())
         if values is None and self._value_dtype is not None:
@@ -543,9 +543,11 @@ class SortedMap:
         if answer is not None:
             return answer
         queries = _queries.read(q, self._dtype)
-        if queries.inexact is not None:
+        if queries.gap is not None or queries.below is not None:
             raise TypeError(f"queries have dtype {queries.source.dtype} and are not all values of {self._dtype}.")
         keys, values, ok = call(queries.values)
+        if queries.null is not None:
+            ok[queries.null] = False
         return (
             wrap(keys, queries.kind),
             None if values is None else wrap(values, queries.kind),

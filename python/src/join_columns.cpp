@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "columns.hpp"
 #include "espalier/join/gather.hpp"
 
 namespace espalier::python {
@@ -139,10 +140,7 @@ std::shared_ptr<const void> keep(const Array& array) {
 
 }  // namespace
 
-const device& join_device() {
-  static const device cpu = device::cpu();
-  return cpu;
-}
+const device& join_device() { return cpu(); }
 
 format_type type_of_format(const std::string& f) {
   using kind = scalar_kind;

@@ -64,6 +64,13 @@ bool read_float(double x, scalar_kind kind, unsigned char* to) {
 
 bool query_batch::read(nb::handle source, const data_type& type, bool are_keys) {
   if (detail::plain_array(source, type, data_, size_)) {
+    if (are_keys && type.is_time()) {
+      const auto* const moments = static_cast<const std::int64_t*>(data_);
+      constexpr std::int64_t nat = std::numeric_limits<std::int64_t>::min();
+      bool any = false;
+      for (std::size_t i = 0; i < size_; ++i) any |= moments[i] == nat;
+      if (any) return false;  // matches nothing and is sorted last, unlike the number that it is
+    }
     owner_ = nb::borrow(source);
     if (are_keys) replace_negative_zeros(type);
     return true;
@@ -134,7 +141,9 @@ nb::object scalar_at(const data_type& type, const void* data, std::size_t i) {
 
 const device& cpu() {
   // Not destroyed: threads of the interpreter may still use it when static objects are.
-  static const device* const all_cores = new device(device::cpu());
+  // With one thread a loop is one piece, which Ctrl-C would not interrupt.
+  static const device* const all_cores =
+      new device(device::cpu().threads() == 1 ? device::cpu(2) : device::cpu());
   return *all_cores;
 }
 

@@ -19,10 +19,22 @@ column all_null(std::size_t n, origin from) {
   return c;
 }
 
+/// An array of no objects has no type; it is taken as no strings.
+column import_text(nb::handle source, const char* what) {
+  try {
+    return import_column(source, what);
+  } catch (const nb::builtin_exception&) {
+    const bool is_empty = detail::is_numpy_array(source) && nb::len(source) == 0 &&
+                          nb::cast<std::string>(source.attr("dtype").attr("char")) == "O";
+    if (!is_empty) throw;
+    return detail::import_text_list(nb::list(), what);
+  }
+}
+
 }  // namespace
 
 text_batch::text_batch(nb::handle source, const data_type& keys, const char* what, std::size_t times)
-    : from_(import_column(source, what)) {
+    : from_(import_text(source, what)) {
   const bool is_empty_list = from_.from == origin::list && from_.size == 0;
   if (is_empty_list) from_ = detail::import_text_list(nb::list(), what);
   if (!is_empty_list && from_.nulls < from_.size && from_.type.logical != keys.logical) {

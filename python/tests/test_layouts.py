@@ -93,7 +93,7 @@ def test_layouts_that_are_refused(dtype):
     if dtype not in TEXT:
         bad["object"] = plain.astype(object)
     for text, keys in bad.items():
-        calls = [lambda: es.Index(keys), lambda: ix.searchsorted(keys), lambda: m.update(keys, np.zeros(len(plain)))]
+        calls = [lambda: es.Index(keys), lambda: ix.searchsorted(keys), lambda: m.update(keys, np.zeros(8, dtype="i8"))]
         for call in calls if "0 dim" not in text else calls[:1]:
             with pytest.raises((TypeError, ValueError), match=text):
                 call()
@@ -126,8 +126,17 @@ def test_nat(dtype):
     m.update(keys[::2], keys[1:])
     assert np.isnat(m[keys[0]]) == np.isnat(keys[1]) and m.contains(keys).tolist() == [True, False, True]
     ix = es.Index(keys[::2])
-    assert ix.get_indexer(keys).tolist() == [0, -1, 1] and ix.searchsorted(keys).tolist() == [1, 2, 0]
-    assert m.searchsorted(keys).tolist() == [1, 2, 0]
+    five = np.full(3, 5).view(dtype)
+    assert ix.get_indexer(keys).tolist() == [0, -1, 1] and m.find(keys, default=np.array("NaT", dtype)[()]).tolist()[0] is None
+    for tree in (ix, m):
+        assert tree.searchsorted(keys).tolist() == [1, 2, 0] and tree.searchsorted(keys[1:2], "right").tolist() == [2]
+        assert tree.count(keys, five).tolist() == [1, 0, 2] and tree.count(np.zeros(3, "i8").view(dtype), keys)[1] == 0
+        assert tree.range(keys, five)[0].tolist() == [0, 1, 1, 3]
+        assert tree.successor(keys)[2].tolist() == [False, False, True]
+        assert tree.predecessor(keys)[2].tolist() == [True, False, False]
+    assert m.lower_bound(keys)[2].tolist() == [True, False, True] and m.discard(keys[1:2]).tolist() == [False]
+    for direction in ("backward", "forward", "nearest"):
+        assert ix.asof(keys, direction)[1].tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -76,14 +76,17 @@ def test_fork(large):
     """A child of fork() has no worker threads of its parent: its calls must end all the same."""
     keys, ix = large
     expected = ix.get_indexer(keys)
+    numbers, words = es.SortedMap("i8", "i8", (keys, keys)), es.SortedMap("str", "i8", {"a": 1, "b": 2})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: a process with threads forks
         child = os.fork()
     if child == 0:
         ok = (ix.get_indexer(keys) == expected).all() and (es.Index(keys).find(keys[:2]) == expected[:2]).all()
+        numbers[5], words["c"] = 6, 3
+        ok = ok and numbers[5] == 6 and (numbers.find(keys) == keys).all() and list(words) == ["a", "b", "c"]
         os._exit(0 if ok else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert (ix.get_indexer(keys) == expected).all()
+    assert (ix.get_indexer(keys) == expected).all() and list(words) == ["a", "b"] and 5 not in numbers
 
 
 @pytest.mark.parametrize(
@@ -154,12 +157,16 @@ def test_no_growth_of_memory():
     ix = es.Index(keys[::-1], values=keys, keep="all")
     m = es.SortedMap("i8", "i8", (keys, keys))
     small = keys[:20].astype("i4")
+    sites = es.SortedMap("str", "i8", (words, keys[:50]))
 
     def calls(i):
         ix.find(keys[:10]), ix.find(3), ix.asof(keys[:10]), m.find(keys[:10]), m.update(keys[:2], keys[:2])
         if i % 10 == 0:
             ix.range(keys[:5], keys[5:10]), ix.sum(small, small), ix.get_indexer([1, None]), text.get_indexer(words)
-            text.prefix("1"), m.peekitem(), es.Index(keys[::-1]), ix._tree.parts(), m.range(0, 50)
+            text.prefix("1"), m.peekitem(), sites.prefix("1"), sites.sum_prefix(["1", "2"]), sites.peekitem()
+            sites.update(words[:3], [1, 2, 3]), sites.discard("7"), sites.insert("7", 7), list(sites.irange("1", "3"))
+            m.apply(["find", "update"], [1, 2], [3, 4]), sites.longest_prefix(words), sites.snapshot()
+            m.searchsorted(3), es.Index(keys[::-1]), ix._tree.parts(), m.range(0, 50)
             with pytest.raises(KeyError):
                 ix.find([-1])
 
