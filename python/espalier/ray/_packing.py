@@ -1,8 +1,8 @@
 """Arguments and answers of many requests as few arrays: a call has one buffer per argument, and not one per shard.
 
-pack() takes values of the same structure, joins their arrays, and keeps their lengths; unpack() gives views of the joined
-arrays. Arrays that are adjacent pieces of one array are not copied, so that Ray writes the keys of a batch from the
-router's memory into its store, and an owner reads them there.
+pack() takes values of the same structure, joins their arrays, and keeps their lengths; unpack() gives views of the
+joined arrays. Arrays that are adjacent pieces of one array are not copied, so that Ray writes the keys of a batch from
+the router's memory into its store, and an owner reads them there.
 """
 
 from __future__ import annotations
