@@ -187,7 +187,14 @@ def build_memory(folder: str, megabytes: int) -> dict:
         shards = max(2, megabytes // 25)
         start = time.perf_counter()
         table = er.build(
-            f"{root}/t", f"{root}/*.parquet", "k", shards=shards, values=["v"], backend="ray", owners=1, piece_bytes=16 << 20
+            f"{root}/t",
+            f"{root}/*.parquet",
+            "k",
+            shards=shards,
+            values=["v"],
+            backend="ray",
+            owners=1,
+            piece_bytes=16 << 20,
         )
         seconds = time.perf_counter() - start
         assert len(table) == files * rows

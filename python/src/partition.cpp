@@ -39,8 +39,8 @@ class bound_search {
   std::span<const std::uint64_t> bounds_;
 };
 
-/// (place, keys in the order of the groups, end of each group). Key i is in group g if g bounds are less than it, and is
-/// at place[i]; keys of a group keep their order. Keys that are not valid come last.
+/// (place, keys in the order of the groups, end of each group). Key i is in group g if g bounds are less than it, and
+/// is at place[i]; keys of a group keep their order. Keys that are not valid come last.
 nb::tuple partition_words(const words_in& keys, const nb::object& valid, const words_in& bounds) {
   const std::size_t n = keys.shape(0), groups = bounds.shape(0) + 1;
   if (n > std::numeric_limits<std::uint32_t>::max()) throw nb::value_error("a batch has at most 2^32 - 1 keys.");

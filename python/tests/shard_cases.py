@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 #: How often each kind of query is disturbed, and how much else is tried. scripts/test takes 2; 100 takes hours.
 ROUNDS = int(os.environ.get("ESPALIER_RAY_ROUNDS", "2"))
+#: The seed of the first round: many rounds can be run in pieces.
+FIRST_ROUND = int(os.environ.get("ESPALIER_RAY_FIRST_ROUND", "0"))
 SHARDS = (1, 2, 3, 7, 64)
 SCHEMA = pa.schema(
     [

@@ -279,6 +279,36 @@ def test_null_keys_are_refused_or_dropped(folders):
         table.append(source)
 
 
+def test_many_small_appends(folders):
+    """Runs are merged by a later append; rows with equal keys stay in the order in which they came."""
+    rng = np.random.default_rng(2)
+    parts = []
+    for i in range(40):
+        parts.append(table_of([(str(rng.choice(SYMS)), int(t), i, None) for t in rng.integers(0, 9, 6)], 6 * i))
+    table = er.build(folders.new(), parts[0], KEY, shards=3, values=VALUES, backend="local")
+    reader = er.open(table.root, backend="local")
+    whole = parts[0]
+    for i, part in enumerate(parts[1:]):
+        table.append(part)
+        whole = pa.concat_tables([whole, part])
+        runs = [len(range_["runs"]) for range_ in table._bounds.ranges]
+        assert max(runs) <= er._build.MOST_RUNS
+        if i % 9 == 0 or i + 2 == len(parts):
+            oracle = Oracle(whole)
+            assert reader.refresh().range(None, None).to_pylist() == oracle.rows
+            keys = list(zip(whole["sym"].to_pylist(), whole["time"].cast(pa.int64()).to_pylist()))
+            check_points(table, oracle, keys)
+            check_ranges(table, oracle, list(zip(keys, keys[::-1])), "both")
+    assert len(table) == 240 and len(reader) == 240
+    table.sweep(keep=1)  # folders of runs that were merged
+    used = {part["folder"] for range_ in table._bounds.ranges for part in [range_["base"], *range_["runs"]] if part}
+    import os
+
+    assert set(os.listdir(f"{table.root}/shards")) == used and len(used) <= 3 * er._build.MOST_RUNS + 3
+    table.compact()
+    assert table.range(None, None).to_pylist() == oracle.rows
+
+
 def test_sources(folders, tmp_path):
     whole = table_of([("a", t % 40, t, float(t)) for t in range(1000)])
     for i in range(4):
@@ -406,7 +436,8 @@ def test_a_join_of_two_tables_reads_one_generation_of_each(folders, tmp_path):
     """Both tables are replaced and swept before the join opens their files."""
     sides = []
     for _ in range(2):
-        table = er.build(folders.new(), table_of([("a", t, t, 1.0) for t in range(9)]), KEY, shards=3, values=VALUES, backend="local")
+        rows = table_of([("a", t, t, 1.0) for t in range(9)])
+        table = er.build(folders.new(), rows, KEY, shards=3, values=VALUES, backend="local")
         writer = er.open(table.root, backend="local")
         for i in range(2):
             writer.append(table_of([("a", 20 + i, 1, 1.0)]))

@@ -173,7 +173,7 @@ def greatest(codec: Codec, keys: list[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Partition:
-    """A batch of keys in the order of the ranges; keys of a range keep their order. Keys that no range has come last."""
+    """A batch of keys in the order of the ranges; keys of a range keep their order. Keys without a range come last."""
 
     keys: Any
     ends: list[int]  # of the ranges with rows

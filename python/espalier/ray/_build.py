@@ -30,6 +30,7 @@ from ._keys import Codec, take_keys, width_of
 SAMPLES_PER_SHARD = 200
 LEAST_SAMPLES = 1 << 14
 PIECE_BYTES = 64 << 20
+MOST_RUNS = 16  # of a range; the next append merges them, so that readers and the bounds file do not grow without end
 _LAST_ROW = (1 << 63) - 1
 
 
@@ -390,7 +391,11 @@ def append(root: str, frame: Any) -> None:
         runs: dict[int, dict[str, Any]] = {}
         order = np.arange(table.num_rows)
         for n in np.unique(ranges).tolist():
-            mine, keys = _shard.sort_rows(old.codec, _shard.take_rows(table, order[ranges == n]))
+            mine = _shard.take_rows(table, order[ranges == n])
+            if len(entries[n]["runs"]) >= MOST_RUNS:  # older rows first, as equal keys are in the order of the rows
+                older = _shard.read_runs(root, entries[n]["runs"])
+                mine, entries[n]["runs"] = pa.concat_tables([*older, mine]), []
+            mine, keys = _shard.sort_rows(old.codec, mine)
             runs[n] = {"table": mine, **_shard.describe(old.codec, mine, keys, old.values)}
         writer = _files.RunWriter(path)
         for n, run in runs.items():

@@ -1,8 +1,8 @@
 """Arguments and answers of many requests as few arrays: a call has one buffer per argument, and not one per shard.
 
-pack() takes values of the same structure, joins their arrays, and keeps their lengths; unpack() gives views of the joined
-arrays. Arrays that are adjacent pieces of one array are not copied, so that Ray writes the keys of a batch from the
-router's memory into its store, and an owner reads them there.
+pack() takes values of the same structure, joins their arrays, and keeps their lengths; unpack() gives views of the
+joined arrays. Arrays that are adjacent pieces of one array are not copied, so that Ray writes the keys of a batch from
+the router's memory into its store, and an owner reads them there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ def pack(values: list[Any]) -> tuple[Any, ...]:
     if kind is np.ndarray:
         if any(value.dtype != first.dtype for value in values):
             return "list", values
-        return "slices", _joined(values), [len(value) for value in values]
+        joined = _joined(values)
+        # A bit for each flag: the answers of a large batch of lookups are then short enough to come with the reply.
+        whole = ("bits", np.packbits(joined), len(joined)) if joined.dtype == bool else ("slices", joined)
+        return *whole, [len(value) for value in values]
     if isinstance(first, pa.Array):
         if any(value.type != first.type for value in values):
             return "list", values
@@ -58,7 +61,11 @@ def unpack(packed: tuple[Any, ...]) -> list[Any]:
         if not names:
             return [{} for _ in range(count)]
         return [dict(zip(names, row)) for row in zip(*(unpack(column) for column in columns))]
-    whole, lengths = content
+    if kind == "bits":
+        bits, count, lengths = content
+        whole = np.unpackbits(bits, count=count).view(bool)
+    else:
+        whole, lengths = content
     made, begin = [], 0
     for length in lengths:
         made.append(whole[begin : begin + length] if isinstance(whole, np.ndarray) else whole.slice(begin, length))

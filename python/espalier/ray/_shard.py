@@ -134,10 +134,7 @@ class Shard:
             base = (bases or {}).get(entry["folder"]) or Base(root, entry)
             if bases is not None:
                 bases[entry["folder"]] = base
-        runs = [
-            _files.read_run(os.path.join(root, "shards", run["folder"], "run"), run["place"]) for run in range_["runs"]
-        ]
-        return cls(bounds.codec, bounds.schema, base, runs)
+        return cls(bounds.codec, bounds.schema, base, read_runs(root, range_["runs"]))
 
     @property
     def bytes(self) -> int:
@@ -269,6 +266,10 @@ def read_range(root: str, bounds: Bounds, n: int) -> list[pa.Table]:
             _files.verify_file(os.path.join(folder, ROWS), part["files"][ROWS])
             tables.append(pq.read_table(os.path.join(folder, ROWS), partitioning=None).cast(bounds.schema))
     return tables
+
+
+def read_runs(root: str, runs: list[dict[str, Any]]) -> list[pa.Table]:
+    return [_files.read_run(os.path.join(root, "shards", run["folder"], "run"), run["place"]) for run in runs]
 
 
 def is_null_key(table: pa.Table, key: list[str]) -> np.ndarray:
