@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The code blocks of README.md and docs/: what a page shows compiles, runs and gives the answers in its comments.
 
-usage: blocks.py check              every python, cpp and sql block says how it is tested; examples equal their files
+usage: blocks.py check              every python, cpp and sql block says how it is tested; examples equal their files;
+                                    scripts of the repository that a page starts can be started
        blocks.py cpp FOLDER         writes a program for each cpp block that is compiled (tests/CMakeLists.txt)
        blocks.py run ESPALIER       runs the sql blocks of each page, and its commands, with this program
 
@@ -95,6 +96,12 @@ def check() -> int:
             wrong.append(f"{block.place}: needs <!-- compiled -->, <!-- same as FILE --> or <!-- not run: ... -->")
         elif block.language in ("python", "sql") and mark and not re.match(r"before: \w+$|not run: .", mark):
             wrong.append(f"{block.place}: '{mark}' says nothing to tests/docs/blocks.py")
+    for page in [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md"]:
+        for block in blocks_of(page):
+            # A line that begins with a path: files of build/ and of the reader are not here.
+            for name in re.findall(r"^([\w.-]+(?:/[\w.-]+)+)(?= |$)", block.text, re.MULTILINE):
+                if (ROOT / name).is_file() and not name.startswith("build/") and not os.access(ROOT / name, os.X_OK):
+                    wrong.append(f"{block.place}: {name} cannot be started; its mode lacks x")
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     return 1 if wrong else 0
 

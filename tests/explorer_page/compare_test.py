@@ -84,7 +84,8 @@ class CompareBenchmarks(PageTest):
     @classmethod
     def make_arguments(cls):
         guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "explorer.md"
-        commands = re.findall(r"^espalier (bench .*--trace .*)$", guide.read_text(), re.MULTILINE)
+        text = guide.read_text().replace("\\\n", "")  # lines that a backslash continues
+        commands = re.findall(r"^espalier (bench .*--trace .*)$", text, re.MULTILINE)
         arguments = []
         for command, device in zip(commands, ("cpu", "gpu"), strict=True):
             assert f"--device {device} " in command
