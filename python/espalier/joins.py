@@ -401,9 +401,12 @@ def join_between(
     groups = _Groups(
         [left.key(n, "left", call) for n in left_by], [right.key(n, "right", call) for n in right_by], call
     )
-    side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
-    left_rows, right_rows = side.points_in_spans(
-        low.column, high.column, groups.right, groups.count, lower, upper, keeps_all
+    # A point is a closed span of one value: spans are sorted, and points, which are usually many more, are not.
+    left_rows, right_rows = _core.span_overlaps(
+        (key.column, key.column, groups.left, True, True),
+        (low.column, high.column, groups.right, lower, upper),
+        groups.count,
+        keeps_all,
     )
     return _pairs(left, right, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
 
