@@ -1,6 +1,7 @@
 """Joins of frames against polars, pandas and DuckDB: frames in, frames out, one run, answers compared.
 
-usage: python bench/joins.py [--repeat N] [--threads N] [--left-log2 N] [--only TEXT,...] [--json FILE]
+usage: python bench/joins.py [--repeat N] [--threads N] [--left-log2 N] [--only TEXT,...]
+                     [--quotes-log2 N] [--json FILE]
 
 Columns: ts i64, sym i32 (500 groups, zipf), bid f64, size i64, as in bench/join/peers.py. Every peer has its best
 form: polars is told that sorted columns are sorted, DuckDB has its own tables and gives Arrow. Times are medians of the
@@ -11,6 +12,9 @@ Windows: count, sum, mean, min and max of 1,000 right rows at or before each lef
 form is a rolling aggregate over both sides put together. DuckDB joins and aggregates; it takes a prefix of the left
 rows (--window-prefix-log2), because its time grows with the pairs, and its row has the time of the prefix. Its other
 form, window functions over both sides put together, is measured with --duckdb-windows; it takes minutes.
+
+The last trades: the last 1 % of the trades of a day against all quotes, which are prepared (2^26 of them with
+--quotes-log2 26; 16 quotes per trade). Not in the default run, because it takes 5 GiB and some minutes.
 
 Points in spans: pairs of random points and spans, of which each point is in one on average; polars in memory and
 streaming.
@@ -34,6 +38,7 @@ arguments.add_argument("--left-log2", type=int, default=20)
 arguments.add_argument("--only", default="")
 arguments.add_argument("--window-prefix-log2", type=int, default=12)
 arguments.add_argument("--duckdb-windows", action="store_true")
+arguments.add_argument("--quotes-log2", type=int, default=0, help="measure the last trades against as many quotes")
 arguments.add_argument("--json", default="")
 options = arguments.parse_args()
 os.environ["POLARS_MAX_THREADS"] = str(options.threads)
@@ -237,6 +242,40 @@ def run_windows(case: str, n: int, m: int, rows: int) -> None:
         compare(pl.DataFrame(answer).sort("ts"), wanted)
 
 
+def run_last(case: str, quotes: int) -> None:
+    """The last 1 % of quotes / 16 trades by symbol against prepared quotes."""
+    rng = np.random.default_rng(31)
+    span, trades = 8 * quotes, quotes // 16
+    weights = np.cumsum(1.0 / np.arange(1, 501))
+
+    def symbols(rows: int) -> np.ndarray:
+        return np.searchsorted(weights, rng.random(rows) * weights[-1]).astype(np.int32)
+
+    right = pl.DataFrame({"ts": np.sort(rng.integers(0, span, quotes)), "sym": symbols(quotes)})
+    right = right.with_columns(bid=rng.random(quotes), size=rng.integers(1, 1000, quotes)).set_sorted("ts")
+    times = np.sort(rng.integers(span // 100 * 99, span, trades // 100))
+    left = pl.DataFrame({"ts": times, "sym": symbols(len(times))}).set_sorted("ts")
+    start = time.perf_counter()
+    prepared = es.prepare(right, "ts", "sym")
+    print(f"prepared in {time.perf_counter() - start:.2f} s, {prepared.nbytes} bytes", flush=True)
+    results.append(
+        {"case": case, "peer": "prepare", "ms": 1e3 * (time.perf_counter() - start), "bytes": prepared.nbytes}
+    )
+    calls = {
+        "prepared polars": lambda: es.join_asof(left, prepared, on="ts"),
+        "espalier polars": lambda: es.join_asof(left, right, on="ts", by="sym"),
+        "polars": lambda: left.join_asof(right, on="ts", by="sym", check_sortedness=False),
+    }
+    sums = []
+    for peer, call in calls.items():
+        measure(case, peer, call, checksum)
+        sums.append(results[-1]["checksum"])
+    assert max(sums) - min(sums) <= 1e-9 * abs(sums[0]), sums
+    connection = duckdb_with(l=left, r=right)
+    statement = "SELECT l.ts, r.bid, r.size FROM l ASOF LEFT JOIN r ON l.sym = r.sym AND l.ts >= r.ts"
+    measure(case, "duckdb", lambda: connection.sql(statement).to_arrow_table(), checksum)
+
+
 def run_spans(case: str, n: int, m: int) -> None:
     """Pairs of points and spans; points in random order."""
     if not chosen(case):
@@ -305,6 +344,8 @@ run("8 times larger, 500 groups", n, 8 * n, True, True)
 run("same size, random order", n, n, False, False)
 run_windows("window, 4 times larger, 1000 rows per window", n, 4 * n, 1000)
 run_spans("points in spans, 16 times fewer spans", n, n // 16)
+if options.quotes_log2:
+    run_last(f"last 1 % of trades, 2^{options.quotes_log2} quotes", 1 << options.quotes_log2)
 table()
 other_table()
 commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()

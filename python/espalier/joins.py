@@ -403,7 +403,13 @@ def join_between(
     call = "join_between()"
     keeps_all = _how(how, call)
     sides = _PointsAndSpans(points, spans, on, start, finish, _sides(by, by_left, by_right, "by", call), closed, call)
-    left_rows, right_rows = sides.side.points_in_spans(*sides.arguments, keeps_all)
+    # A point is a closed span of one value: spans are sorted, and points, which are usually many more, are not.
+    left_rows, right_rows = _core.span_overlaps(
+        (sides.key.column, sides.key.column, sides.groups.left, True, True),
+        (sides.low.column, sides.high.column, sides.groups.right, sides.lower, sides.upper),
+        sides.groups.count,
+        keeps_all,
+    )
     skipped = {a for a, b in sides.by if a == b}
     return _pairs(sides.points, sides.spans, left_rows, right_rows, skipped, suffix, call)
 
@@ -414,12 +420,12 @@ class _PointsAndSpans:
     def __init__(
         self, points: Any, spans: Any, on: str, start: str, finish: str, by: Any, closed: str, call: str
     ) -> None:
-        lower, upper = _ends(closed, call)
+        self.lower, self.upper = _ends(closed, call)
         self.points, self.spans = frame_of(points, "left", call), frame_of(spans, "right", call)
         on, start, finish = (column_name(v, w, call) for v, w in ((on, "on"), (start, "start"), (finish, "finish")))
         left_by, right_by = by
         self.by = list(zip(left_by, right_by))
-        key, low, high = _one_type(
+        self.key, self.low, self.high = _one_type(
             [
                 self.points.key(on, "left", call),
                 self.spans.key(start, "right", call),
@@ -427,13 +433,11 @@ class _PointsAndSpans:
             ],
             call,
         )
-        groups = _Groups(
+        self.groups = _Groups(
             [self.points.key(n, "left", call) for n in left_by],
             [self.spans.key(n, "right", call) for n in right_by],
             call,
         )
-        self.side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
-        self.arguments = low.column, high.column, groups.right, groups.count, lower, upper
 
 
 def count_between(
@@ -452,7 +456,12 @@ def count_between(
     of the spans if that is polars or pyarrow."""
     call = "count_between()"
     sides = _PointsAndSpans(points, spans, on, start, finish, _sides(by, by_left, by_right, "by", call), closed, call)
-    return _counts(sides.side.count_in_spans(*sides.arguments), sides.spans)
+    key, groups = sides.key, sides.groups
+    side = _core.PreparedSide(key.column, groups.left, groups.count, key.order)
+    counts = side.count_in_spans(
+        sides.low.column, sides.high.column, groups.right, groups.count, sides.lower, sides.upper
+    )
+    return _counts(counts, sides.spans)
 
 
 def _counts(counts: np.ndarray, frame: Frame) -> Any:

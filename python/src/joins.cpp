@@ -1,5 +1,5 @@
-// joins.cpp - the joins of espalier/join for espalier/joins.py: columns, groups, row numbers. Types of columns, units and
-// names are matters of the Python side, which converts both sides to one key type first.
+// joins.cpp - the joins of espalier/join for espalier/joins.py: columns, groups, row numbers. Types of columns, units
+// and names are matters of the Python side, which converts both sides to one key type first.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -299,64 +299,53 @@ std::pair<row_array, row_array> pair_arrays(buffer<row_number>&& left, buffer<ro
 }
 
 /// (left row, right row) of pairs that are listed by left row. With `keeps_all`, left rows without a pair get no_row.
-std::pair<buffer<row_number>, buffer<row_number>> pairs_by_left(const join_pairs& pairs, bool keeps_all) {
+std::pair<buffer<row_number>, buffer<row_number>> pairs_by_left(join_pairs&& pairs, bool keeps_all) {
   const std::uint64_t* offsets = pairs.offsets.data();
   const std::size_t n = pairs.offsets.size() - 1;
-  std::size_t unmatched = 0;
-  for (std::size_t i = 0; keeps_all && i < n; ++i) unmatched += offsets[i] == offsets[i + 1] ? 1 : 0;
-  buffer<row_number> left(join_device(), pairs.rows.size() + unmatched), right(join_device(), left.size());
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::uint64_t p = offsets[i]; p < offsets[i + 1]; ++p, ++at) {
-      left.data()[at] = static_cast<row_number>(i);
-      right.data()[at] = pairs.rows.data()[p];
-    }
-    if (keeps_all && offsets[i] == offsets[i + 1]) {
-      left.data()[at] = static_cast<row_number>(i);
-      right.data()[at++] = no_row;
-    }
+  const cpu_backend backend(join_device());
+  constexpr std::size_t grain = std::size_t{1} << 14;
+  // Rows without a pair before each piece: pairs move up by as many.
+  const std::size_t pieces = (n + grain - 1) / grain;
+  std::vector<std::size_t> unmatched(pieces + 1, 0);
+  if (keeps_all) {
+    backend.for_each(
+        pieces,
+        [&](std::size_t p) {
+          for (std::size_t i = p * grain; i < std::min(n, (p + 1) * grain); ++i) {
+            unmatched[p + 1] += offsets[i] == offsets[i + 1] ? 1 : 0;
+          }
+        },
+        1);
+    for (std::size_t p = 0; p < pieces; ++p) unmatched[p + 1] += unmatched[p];
   }
+  const std::size_t total = pairs.rows.size() + unmatched[pieces];
+  buffer<row_number> left(join_device(), total);
+  if (unmatched[pieces] == 0) {
+    backend.for_each_chunk(n, grain, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        std::fill(left.data() + offsets[i], left.data() + offsets[i + 1], static_cast<row_number>(i));
+      }
+    });
+    return {std::move(left), std::move(pairs.rows)};
+  }
+  buffer<row_number> right(join_device(), total);
+  backend.for_each(
+      pieces,
+      [&](std::size_t p) {
+        std::size_t at = offsets[p * grain] + unmatched[p];
+        for (std::size_t i = p * grain; i < std::min(n, (p + 1) * grain); ++i) {
+          for (std::uint64_t from = offsets[i]; from < offsets[i + 1]; ++from, ++at) {
+            left.data()[at] = static_cast<row_number>(i);
+            right.data()[at] = pairs.rows.data()[from];
+          }
+          if (offsets[i] == offsets[i + 1]) {
+            left.data()[at] = static_cast<row_number>(i);
+            right.data()[at++] = no_row;
+          }
+        }
+      },
+      1);
   return {std::move(left), std::move(right)};
-}
-
-/// (point, span) of pairs that are listed by span, in the order of the points: a counting sort by point.
-std::pair<buffer<row_number>, buffer<row_number>> pairs_by_point(const join_pairs& pairs, std::size_t points,
-                                                                 bool keeps_all) {
-  const std::uint64_t* offsets = pairs.offsets.data();
-  const std::size_t spans = pairs.offsets.size() - 1;
-  buffer<std::uint64_t> at(join_device(), points + 1);
-  std::fill(at.data(), at.data() + points + 1, 0);
-  for (std::size_t p = 0; p < pairs.rows.size(); ++p) ++at.data()[pairs.rows.data()[p] + std::size_t{1}];
-  for (std::size_t i = 1; i <= points; ++i) {
-    if (keeps_all && at.data()[i] == 0) at.data()[i] = 1;
-    at.data()[i] += at.data()[i - 1];
-  }
-  const std::size_t total = at.data()[points];
-  buffer<row_number> left(join_device(), total), right(join_device(), total);
-  if (keeps_all) std::fill(right.data(), right.data() + total, no_row);
-  for (std::size_t i = 0; i < points; ++i) {
-    std::fill(left.data() + at.data()[i], left.data() + at.data()[i + 1], static_cast<row_number>(i));
-  }
-  for (std::size_t s = 0; s < spans; ++s) {
-    for (std::uint64_t p = offsets[s]; p < offsets[s + 1]; ++p) {
-      right.data()[at.data()[pairs.rows.data()[p]]++] = static_cast<row_number>(s);
-    }
-  }
-  return {std::move(left), std::move(right)};
-}
-
-std::pair<row_array, row_array> points_of_spans(const prepared& points, const column_handle& lower,
-                                                const column_handle& upper, const codes_in& codes,
-                                                std::uint32_t groups, bool includes_lower, bool includes_upper,
-                                                bool keeps_all) {
-  span_side spans = spans_of(lower, upper, codes, groups, includes_lower, includes_upper);
-  auto [left, right] = [&] {
-    const unlocked parallel;
-    const std::shared_lock shared(points.latch());
-    if (codes.has_value()) spans.groups = points.side().groups();
-    return pairs_by_point(points_in_spans(spans, points.side()), points.side().size(), keeps_all);
-  }();
-  return pair_arrays(std::move(left), std::move(right));
 }
 
 offset_array counts_of_spans(const prepared& points, const column_handle& lower, const column_handle& upper,
@@ -456,15 +445,15 @@ row_array encode(join_groups& groups, const std::vector<column_handle>& columns,
 void bind_join_columns(nb::module_& m) {
   nb::class_<column_handle>(m, "JoinColumn", "A column of a frame in one piece of memory.")
       .def_static("from_stream", [](nb::handle capsule) { return column_handle{import_stream(capsule)}; })
-      .def_static("from_capsules", [](nb::handle schema, nb::handle array) {
-        return column_handle{import_array(schema, array)};
-      })
+      .def_static("from_capsules",
+                  [](nb::handle schema, nb::handle array) { return column_handle{import_array(schema, array)}; })
       .def_static(
           "from_array",
           [](const array_in& values, const std::string& format, nb::object missing, bool marks_missing) {
             return column_handle{column_of_array(values, format, missing, marks_missing)};
           },
-          nb::arg("values"), nb::arg("format"), nb::arg("missing").none() = nb::none(), nb::arg("marks_missing") = false)
+          nb::arg("values"), nb::arg("format"), nb::arg("missing").none() = nb::none(),
+          nb::arg("marks_missing") = false)
       .def_static("from_strings", [](nb::list values) { return column_handle{column_of_strings(values)}; })
       .def_static("from_characters",
                   [](const array_in& values, std::size_t length, bool is_wide) {
@@ -482,14 +471,10 @@ void bind_join_columns(nb::module_& m) {
              return column_handle{take_column(c.column->dictionary, indices.span())};
            })
       .def_static("from_rows", [](const rows_in& rows) { return column_handle{column_of_rows(rows)}; })
-      .def("cast",
-           [](const column_handle& c, const std::string& format, std::int64_t multiply, std::int64_t divide) {
-             return column_handle{cast_column(c.column, format, multiply, divide)};
-           })
-      .def("reinterpret",
-           [](const column_handle& c, const std::string& format) {
-             return column_handle{reinterpret_column(c.column, format)};
-           })
+      .def("cast", [](const column_handle& c, const std::string& format, std::int64_t multiply,
+                      std::int64_t divide) { return column_handle{cast_column(c.column, format, multiply, divide)}; })
+      .def("reinterpret", [](const column_handle& c,
+                             const std::string& format) { return column_handle{reinterpret_column(c.column, format)}; })
       .def("bits_to_bytes", [](const column_handle& c) { return column_handle{bytes_of_bits(c.column)}; })
       .def("take",
            [](const column_handle& c, const rows_in& rows) {
@@ -556,25 +541,26 @@ void bind_joins(nb::module_& m) {
       .def("__len__", &join_groups::size, nb::call_guard<nb::gil_scoped_release>());
   const auto none = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<prepared>(m, "PreparedSide", "The sorted keys of the right side of joins.")
-      .def("__init__",
-           [](prepared* self, const column_handle& on, const codes_in& codes, std::uint32_t groups,
-              const std::string& order) { new (self) prepared(on.column, codes, groups, order); },
-           nb::arg("on"), none("codes"), nb::arg("groups"), nb::arg("order"))
-      .def("append",
-           [](prepared& p, const column_handle& on, const codes_in& codes, std::uint32_t groups) {
-             p.append(on.column, codes, groups);
-           },
-           nb::arg("on"), none("codes"), nb::arg("groups"))
+      .def(
+          "__init__",
+          [](prepared* self, const column_handle& on, const codes_in& codes, std::uint32_t groups,
+             const std::string& order) { new (self) prepared(on.column, codes, groups, order); },
+          nb::arg("on"), none("codes"), nb::arg("groups"), nb::arg("order"))
+      .def(
+          "append",
+          [](prepared& p, const column_handle& on, const codes_in& codes, std::uint32_t groups) {
+            p.append(on.column, codes, groups);
+          },
+          nb::arg("on"), none("codes"), nb::arg("groups"))
       .def("compact", &prepared::compact)
-      .def("asof",
-           [](const prepared& p, const column_handle& on, const codes_in& codes, std::uint32_t groups,
-              const std::string& order, const std::string& direction, bool exact, const nb::object& tolerance) {
-             return p.asof(on.column, codes, groups, order, direction, exact, tolerance);
-           },
-           nb::arg("on"), none("codes"), nb::arg("groups"), nb::arg("order"), nb::arg("direction"), nb::arg("exact"),
-           none("tolerance"))
-      .def("points_in_spans", &points_of_spans, nb::arg("lower"), nb::arg("upper"), none("codes"), nb::arg("groups"),
-           nb::arg("includes_lower"), nb::arg("includes_upper"), nb::arg("keeps_all"))
+      .def(
+          "asof",
+          [](const prepared& p, const column_handle& on, const codes_in& codes, std::uint32_t groups,
+             const std::string& order, const std::string& direction, bool exact, const nb::object& tolerance) {
+            return p.asof(on.column, codes, groups, order, direction, exact, tolerance);
+          },
+          nb::arg("on"), none("codes"), nb::arg("groups"), nb::arg("order"), nb::arg("direction"), nb::arg("exact"),
+          none("tolerance"))
       .def("count_in_spans", &counts_of_spans, nb::arg("lower"), nb::arg("upper"), none("codes"), nb::arg("groups"),
            nb::arg("includes_lower"), nb::arg("includes_upper"))
       .def_prop_ro("nbytes", &prepared::bytes)

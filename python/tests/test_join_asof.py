@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
+import pathlib
 import random
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -156,3 +160,12 @@ def test_inputs_are_not_changed():
     left, right = {"t": values}, {"t": np.array([1, 2]), "v": np.array([1.0, 2.0])}
     es.join_asof(left, right, on="t")
     assert values.tolist() == [3, 1, 2] and list(left) == ["t"]
+
+
+@pytest.mark.parametrize("case", ["sorted", "sorted, 500 groups"])
+def test_memory_of_sorted_sides(case):
+    """At most 1.3 times inputs and answer; measured with 2^24 rows by the same program."""
+    program = pathlib.Path(__file__).parents[1] / "bench" / "join_memory.py"
+    command = [sys.executable, str(program), "--rows-log2", "22", "--case", case]
+    measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert measured["ratio"] <= 1.3, measured

@@ -23,8 +23,10 @@ void asof_of_type(const join_side& left_side, const join_side& right_side, std::
     asof_by_last_seen(backend, dev, left, right, right_side.groups, options, tolerance, rows);
     return;
   }
-  const auto right_ordered = order_rows(backend, dev, right, right_side.groups, true);
-  const auto left_ordered = order_rows(backend, dev, left, left_side.groups, false);
+  const auto right_ordered = order_rows(backend, dev, right, right_side.groups, sorts_rows::always);
+  const auto directory = directory_for(backend, left, right_ordered.keys, right_ordered.n);
+  const auto left_ordered =
+      order_rows(backend, dev, left, left_side.groups, directory.empty() ? sorts_rows::if_many : sorts_rows::never);
   std::vector<std::size_t> begin;  // of each group, to find it in O(1)
   if (right.codes != nullptr) {
     begin.assign(std::size_t{right_side.groups} + 1, 0);
@@ -34,7 +36,8 @@ void asof_of_type(const join_side& left_side, const join_side& right_side, std::
   const auto group_of = [&](std::uint32_t g) {
     group_view<Key> view;
     view.main = {right_ordered.keys, right.codes == nullptr ? 0 : begin[g],
-                 right.codes == nullptr ? right_ordered.n : begin[g + 1], nullptr};
+                 right.codes == nullptr ? right_ordered.n : begin[g + 1], nullptr,
+                 directory.empty() ? nullptr : &directory};
     view.main_rows = right_ordered.rows;
     return view;
   };

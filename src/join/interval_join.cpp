@@ -14,7 +14,7 @@ namespace {
 
 using namespace join_detail;
 
-constexpr std::size_t fan_out = 16;
+constexpr std::size_t fan_out = 16;  // of the levels of maxima
 
 void require_spans(const char* call, const char* name, const span_side& spans) {
   require_rows(call, "the column of upper ends", spans.lower.size, spans.upper.size);
@@ -46,7 +46,17 @@ buffer<position_range> span_ranges(const char* call, const span_side& spans, con
   const cpu_backend backend(dev);
   const auto left =
       clean_side<Key>(call, "left", backend, dev, {.on = spans.lower, .by = spans.by, .groups = spans.groups});
-  const auto ordered = order_rows(backend, dev, left, spans.groups, false);
+  // With directories of both sides, left spans are searched in any order.
+  const auto directory_of = [&](const typed_prepared_rows<Key>& side) {
+    return directory_for(backend, left, side.main_keys(), side.main_size());
+  };
+  const bool is_one = &first_side == &last_side;
+  const key_directory<Key> first_directory = directory_of(first_side),
+                           last_directory = is_one ? key_directory<Key>() : directory_of(last_side);
+  const key_directory<Key>* const last_of = is_one ? &first_directory : &last_directory;
+  const bool has_directories = !first_directory.empty() && !last_of->empty();
+  const auto ordered =
+      order_rows(backend, dev, left, spans.groups, has_directories ? sorts_rows::never : sorts_rows::if_many);
   auto ranges = empty_ranges(backend, dev, spans.lower.size, left.is_complete);
   const auto* uppers = static_cast<const Key*>(spans.upper.data);
   const auto ends = [&](std::size_t i, range_end<Key>& first, range_end<Key>& last) {
@@ -56,7 +66,8 @@ buffer<position_range> span_ranges(const char* call, const span_side& spans, con
     last = {is_valid ? uppers[row] : ordered.keys[i], end_place::at_key};
     return is_valid;
   };
-  rank_ranges<Key, Key>(backend, ordered, first_side, first_bound, last_side, last_bound, ends, ranges.data());
+  rank_ranges<Key, Key>(backend, ordered, first_side, first_bound, last_side, last_bound, ends, ranges.data(),
+                        has_directories ? &first_directory : nullptr, has_directories ? last_of : nullptr);
   return ranges;
 }
 
@@ -218,13 +229,12 @@ class typed_spans final : public prepared_span_rows {
         found.size(),
         [&](std::size_t i) {
           const std::uint64_t* offsets = out.offsets.data();
-          if (offsets[i] == offsets[i + 1]) return;
-          const std::size_t first = left.by.empty() ? 0 : by_lower_->group(left.by[i]).main.first;
+          const std::uint64_t count = offsets[i + 1] - offsets[i];
           row_number* to = out.rows.data() + offsets[i];
           if (closed) {
-            list<bound_type::lower>(first, found.data()[i].last, lowers[i], to);
+            list<bound_type::lower>(found.data()[i].last, count, lowers[i], to);
           } else {
-            list<bound_type::upper>(first, found.data()[i].last, lowers[i], to);
+            list<bound_type::upper>(found.data()[i].last, count, lowers[i], to);
           }
         },
         64);
@@ -275,25 +285,22 @@ class typed_spans final : public prepared_span_rows {
                        upper_closed ? bound_type::upper : bound_type::lower);
   }
 
-  /// Writes the rows of the positions [first, last) whose upper end is not before q.
+  /// Writes the rows of the `count` last positions before `last` whose upper end is not before q, in ascending order.
+  /// Precondition: there are as many in the group. From the end, because spans that start shortly before q are those
+  /// that reach it, if spans are short.
   template <bound_type Bound>
-  void list(std::size_t first, std::size_t last, Key q, row_number* to) const {
-    for (std::size_t p = first; p < last;) {
-      std::size_t step = 1;
-      std::size_t level = 0;
-      for (std::size_t at = p; level + 1 < uppers_.size() && at % fan_out == 0; at /= fan_out) ++level;
-      for (; level > 0; --level) {  // the largest block that starts at p and has no end at or after q
-        const std::size_t block = std::size_t{1} << (4 * level);
-        if (is_before<Bound>(uppers_[level].data()[p / block], q)) {
-          step = block;
-          break;
-        }
+  void list(std::size_t last, std::size_t count, Key q, row_number* to) const {
+    for (std::size_t p = last; count > 0;) {
+      // The largest block that ends at p and has no end at or after q.
+      std::size_t block = 1;
+      for (std::size_t level = 1; level < uppers_.size() && p % (block * fan_out) == 0; ++level) {
+        if (!is_before<Bound>(uppers_[level].data()[p / (block * fan_out) - 1], q)) break;
+        block *= fan_out;
       }
-      if (step == 1 && !is_before<Bound>(uppers_[0].data()[p], q)) *to++ = by_lower_->main_row(p);
-      p += step;
+      p -= block;
+      if (block == 1 && !is_before<Bound>(uppers_[0].data()[p], q)) to[--count] = by_lower_->main_row(p);
     }
   }
-  static_assert(fan_out == 16);
 
   static constexpr const char* call_ = "prepared_spans";
   bool includes_lower_, includes_upper_;

@@ -48,14 +48,15 @@ class typed_prepared_rows final : public prepared_rows {
       : prepared_rows(dev) {
     const cpu_backend backend(dev);
     clean_ = clean_side<Key>(call, name, backend, dev, side);
-    ordered_rows<Key> ordered = order_rows(backend, dev, clean_, side.groups, true);
+    ordered_rows<Key> ordered = order_rows(backend, dev, clean_, side.groups, sorts_rows::always);
     size_ = side.on.size;
     groups_ = side.groups;
     take(backend, std::move(ordered), clean_, borrows);
     if (!borrows) clean_ = {};
   }
 
-  [[nodiscard]] group_view<Key> group(std::uint32_t g) const {
+  /// `directory`, if not null, is one of all keys, and there is one group.
+  [[nodiscard]] group_view<Key> group(std::uint32_t g, const key_directory<Key>* directory = nullptr) const {
     group_view<Key> view;
     if (begin_.empty()) {
       view.main = {keys_, 0, n_, top_.data()};
@@ -71,6 +72,7 @@ class typed_prepared_rows final : public prepared_rows {
       view.tail_rows = t.rows.data();
       if (t.replaces) view.main.last = view.main.first;
     }
+    if (view.main.size() == n_) view.main.directory = directory;
     return view;
   }
   /// Rows of the main part, in group and key order.
@@ -86,15 +88,17 @@ class typed_prepared_rows final : public prepared_rows {
     const tolerance_of<Key> tolerance(options.tolerance);
     const auto left = clean_side<Key>("prepared_side::asof_join()", "left", backend, dev_, left_side);
     fill_unmatched(backend, left, rows);
-    const auto ordered = order_rows(backend, dev_, left, groups_, false);
-    asof_over_runs(
-        backend, ordered, [this](std::uint32_t g) { return group(g); }, options, tolerance, rows.data());
+    const auto directory = directory_for(backend, left, keys_, n_);
+    const auto ordered =
+        order_rows(backend, dev_, left, groups_, directory.empty() ? sorts_rows::if_many : sorts_rows::never);
+    const auto group_of = [&](std::uint32_t g) { return group(g, directory.empty() ? nullptr : &directory); };
+    asof_over_runs(backend, ordered, group_of, options, tolerance, rows.data());
   }
 
   void append(const join_side& more) override {
     const cpu_backend backend(dev_);
     const auto clean = clean_side<Key>("prepared_side::append()", "appended", backend, dev_, more);
-    const auto ordered = order_rows(backend, dev_, clean, more.groups, true);
+    const auto ordered = order_rows(backend, dev_, clean, more.groups, sorts_rows::always);
     // Everything that may throw comes first: new tails aside, room in those that exist.
     std::vector<std::pair<std::uint32_t, std::unique_ptr<tail>>> fresh;
     std::vector<std::pair<tail*, const group_run*>> extended;

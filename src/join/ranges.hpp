@@ -23,12 +23,14 @@ struct range_end {
 
 /// Positions of the ranges [first end, last end] of ordered left rows. ends(i, first, last) sets both ends of the
 /// ordered row i, and returns false for an empty range; both keys are set in any case. A group has the same positions
-/// in the two right sides, which may be one and the same.
+/// in the two right sides, which may be one and the same. Directories are those of the keys of both sides, or null.
 template <class Key, class Query, bound_type FirstBound, bound_type LastBound, class Ends>
 void rank_ranges(const cpu_backend& backend, const ordered_rows<Key>& left, const typed_prepared_rows<Key>& first_side,
-                 const typed_prepared_rows<Key>& last_side, const Ends& ends, position_range* out) {
+                 const typed_prepared_rows<Key>& last_side, const Ends& ends, position_range* out,
+                 const key_directory<Key>* first_directory, const key_directory<Key>* last_directory) {
   for_each_run_piece(backend, left, [&](std::uint32_t g, std::size_t from, std::size_t to) {
-    const group_view<Key> first_group = first_side.group(g), last_group = last_side.group(g);
+    const group_view<Key> first_group = first_side.group(g, first_directory),
+                          last_group = last_side.group(g, last_directory);
     group_ranker<FirstBound, Key, Query> first_ranker(first_group);
     group_ranker<LastBound, Key, Query> last_ranker(last_group);
     const std::size_t base = first_group.main.first, size = first_group.size();
@@ -68,16 +70,21 @@ void rank_ranges(const cpu_backend& backend, const ordered_rows<Key>& left, cons
 template <class Key, class Query, class Ends>
 void rank_ranges(const cpu_backend& backend, const ordered_rows<Key>& left, const typed_prepared_rows<Key>& first_side,
                  bound_type first_bound, const typed_prepared_rows<Key>& last_side, bound_type last_bound,
-                 const Ends& ends, position_range* out) {
+                 const Ends& ends, position_range* out, const key_directory<Key>* first_directory = nullptr,
+                 const key_directory<Key>* last_directory = nullptr) {
   using enum bound_type;
   if (first_bound == lower && last_bound == upper) {
-    rank_ranges<Key, Query, lower, upper>(backend, left, first_side, last_side, ends, out);
+    rank_ranges<Key, Query, lower, upper>(backend, left, first_side, last_side, ends, out, first_directory,
+                                          last_directory);
   } else if (first_bound == lower) {
-    rank_ranges<Key, Query, lower, lower>(backend, left, first_side, last_side, ends, out);
+    rank_ranges<Key, Query, lower, lower>(backend, left, first_side, last_side, ends, out, first_directory,
+                                          last_directory);
   } else if (last_bound == upper) {
-    rank_ranges<Key, Query, upper, upper>(backend, left, first_side, last_side, ends, out);
+    rank_ranges<Key, Query, upper, upper>(backend, left, first_side, last_side, ends, out, first_directory,
+                                          last_directory);
   } else {
-    rank_ranges<Key, Query, upper, lower>(backend, left, first_side, last_side, ends, out);
+    rank_ranges<Key, Query, upper, lower>(backend, left, first_side, last_side, ends, out, first_directory,
+                                          last_directory);
   }
 }
 

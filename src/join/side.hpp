@@ -6,7 +6,7 @@
 // Invariants of clean_rows: rows ascend; codes are less than the number of groups. Arrays of the caller are used where
 // every row can match; copies are made otherwise.
 // Invariants of ordered_rows: the runs cover [0, n) without gaps and have different groups, in ascending order; keys of
-// a run ascend, unless order_rows() was called without `must_sort`.
+// a run ascend, if order_rows() was asked to sort them.
 #pragma once
 
 #include <atomic>
@@ -21,6 +21,7 @@
 namespace espalier::join_detail {
 
 inline constexpr std::size_t piece_rows = std::size_t{1} << 14;
+inline constexpr std::size_t many_queries = std::size_t{1} << 16;
 
 /// body(c, first, last) for each of `chunks` nearly equal parts of [0, n), in parallel.
 template <class Body>
@@ -311,15 +312,23 @@ void sort_by_group(const cpu_backend& backend, const device& dev, const clean_ro
   out.rows = out.own_rows.data();
 }
 
-/// Brings clean rows into group and key order. Without `must_sort` fewer than 2^16 rows stay unsorted in their groups,
-/// because a search of rows in any order costs less than a sort of them. Lifetime: the result may use arrays of `in`.
+/// Which rows order_rows() sorts by key.
+enum class sorts_rows : std::uint8_t {
+  always,
+  if_many,  ///< 2^16 or more: a search of fewer rows in any order costs less than a sort of them
+  never,    ///< they are searched in any order, with a key_directory
+};
+
+/// Brings clean rows into group order and, as `which` says, into key order. Lifetime: the result may use arrays of
+/// `in`.
 template <class Key>
 [[nodiscard]] ordered_rows<Key> order_rows(const cpu_backend& backend, const device& dev, const clean_rows<Key>& in,
-                                           std::uint32_t groups, bool must_sort) {
+                                           std::uint32_t groups, sorts_rows which) {
   ordered_rows<Key> out;
   out.n = in.n;
   if (in.n == 0) return out;
-  const bool sorts = !in.is_sorted_in_groups && (must_sort || in.n >= (std::size_t{1} << 16));
+  const bool sorts = !in.is_sorted_in_groups &&
+                     (which == sorts_rows::always || (which == sorts_rows::if_many && in.n >= many_queries));
   if (in.codes == nullptr) {
     out.runs.push_back({0, 0, in.n});
     if (!sorts) {
@@ -345,6 +354,14 @@ template <class Key>
     partition_by_group(backend, dev, in, order.data(), groups, out);
   }
   return out;
+}
+
+/// A directory of n sorted keys for left rows of one group that are in no order; empty where it does not pay.
+template <class Key>
+[[nodiscard]] key_directory<Key> directory_for(const cpu_backend& backend, const clean_rows<Key>& left, const Key* keys,
+                                               std::size_t n) {
+  if (left.codes != nullptr || left.is_sorted || left.n < many_queries || left.n < n / 8) return {};
+  return {backend, keys, n};
 }
 
 /// The rows of one group: those of the main arrays, then those that were appended. Ranks count both.

@@ -177,7 +177,7 @@ void window_of_type(const char* call, const window_index& index, const join_side
   const device& dev = side.get_device();
   const cpu_backend backend(dev);
   const auto left = clean_side<Key>(call, "left", backend, dev, left_side);
-  const auto ordered = order_rows(backend, dev, left, left_side.groups, false);
+  const auto ordered = order_rows(backend, dev, left, left_side.groups, sorts_rows::if_many);
   const auto ranges = empty_ranges(backend, dev, left_side.on.size, left.is_complete);
   using query = query_of<Key>;
   const auto ends = [&](std::size_t i, range_end<query>& first, range_end<query>& last) {

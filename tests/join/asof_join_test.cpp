@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <numeric>
+
 #include "espalier/join/prepared_side.hpp"
 #include "join/join_cases.hpp"
 
@@ -126,6 +129,70 @@ TYPED_TEST(AsofJoin, LargePartsOfSeveralThreadsGiveTheRowsOfOneThread) {
             if (i < 20) {
               ASSERT_EQ(oracle_asof(row, right, options, {})[0], one[at]);
             }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Many left rows in no order are searched by a directory of buckets, unless most keys are in few of them.
+TYPED_TEST(AsofJoin, LargeLeftSidesInNoOrder) {
+  using Key = TypeParam;
+  std::mt19937_64 random(41);
+  constexpr std::size_t left_rows = (std::size_t{1} << 16) + 77;
+  constexpr Key least = std::numeric_limits<Key>::lowest(), most = std::numeric_limits<Key>::max();
+  const auto within = [&](std::uint32_t width) { return static_cast<Key>(random() % width); };
+  const std::vector<std::pair<const char*, std::function<Key(std::size_t)>>> right_keys{
+      {"uniform", [&](std::size_t) { return static_cast<Key>(within(100'000) + Key{20'000}); }},
+      {"uniform up to the greatest key", [&](std::size_t i) { return i < 2 ? most : within(100'000); }},
+      {"from the least to the greatest key",
+       [&](std::size_t i) { return i == 0   ? least
+                                   : i == 1 ? most
+                                            : static_cast<Key>(most / 1'000 * within(1'000)); }},
+      {"one far key", [&](std::size_t i) { return i == 0 ? most : within(1'000); }},
+      {"all equal", [&](std::size_t) { return Key{30'000}; }},
+      {"two values", [&](std::size_t) { return random() % 2 == 0 ? Key{7} : Key{70'000}; }}};
+  for (const auto& [name, right_key] : right_keys) {
+    for (const std::size_t right_rows : {std::size_t{63}, std::size_t{64}, std::size_t{50'000}}) {
+      side_data<Key> left, right;
+      for (std::size_t i = 0; i < right_rows; ++i) right.keys.push_back(right_key(i));
+      std::shuffle(right.keys.begin(), right.keys.end(), random);
+      for (std::size_t i = 0; i < left_rows; ++i) {
+        const auto dice = random() % 100;
+        left.keys.push_back(dice == 0 ? least : dice == 1 ? most : dice == 2 ? right.keys[0] : within(150'000));
+      }
+      std::vector<row_number> order(right_rows);
+      std::iota(order.begin(), order.end(), 0u);
+      const auto by_key = [&](row_number a, row_number b) { return right.keys[a] < right.keys[b]; };
+      std::stable_sort(order.begin(), order.end(), by_key);
+      const auto rows_of = [&](bool backward, bool exact) {
+        std::vector<row_number> rows;
+        for (const Key q : left.keys) {
+          const auto at =
+              backward == exact
+                  ? std::partition_point(order.begin(), order.end(), [&](row_number r) { return right.keys[r] <= q; })
+                  : std::partition_point(order.begin(), order.end(), [&](row_number r) { return right.keys[r] < q; });
+          if (backward) {
+            rows.push_back(at == order.begin() ? no_row : at[-1]);
+          } else {
+            rows.push_back(at == order.end() ? no_row : *at);
+          }
+        }
+        return rows;
+      };
+      for (const unsigned threads : {1u, 2u}) {
+        const prepared_side prepared = prepared_side::build(right.side(), cpu_with(threads));
+        for (const bool backward : {true, false}) {
+          for (const bool exact : {true, false}) {
+            const asof_options options{.direction = backward ? asof_direction::backward : asof_direction::forward,
+                                       .allow_exact_matches = exact};
+            std::vector<row_number> once(left_rows), again(left_rows);
+            asof_join(left.side(), right.side(), once, options, cpu_with(threads));
+            prepared.asof_join(left.side(), again, options);
+            const std::vector<row_number> expected = rows_of(backward, exact);
+            ASSERT_TRUE(once == expected) << name << " " << right_rows << " " << backward << exact;
+            ASSERT_TRUE(again == expected) << name << " " << right_rows << " " << backward << exact;
           }
         }
       }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "join/join_cases.hpp"
 
 namespace espalier::test {
@@ -164,6 +166,39 @@ TYPED_TEST(IntervalJoin, SpansThatOverlapSpans) {
         ASSERT_EQ(real_sums[i], real);
       }
       ASSERT_EQ(lists_of(side.overlaps(left.side())), expected) << "round " << round;
+    }
+  }
+}
+
+// Many left spans in no order, here points, are searched by directories of the ends of the right spans.
+TEST(IntervalJoinOrder, LargeLeftSidesInNoOrder) {
+  std::mt19937_64 random(43);
+  constexpr std::size_t points = (std::size_t{1} << 16) + 5, spans = 5'000;
+  std::vector<std::int64_t> left, lower, upper;
+  for (std::size_t i = 0; i < points; ++i) left.push_back(static_cast<std::int64_t>(random() % 120'000) - 10'000);
+  for (std::size_t i = 0; i < spans; ++i) {
+    lower.push_back(static_cast<std::int64_t>(random() % 100'000));
+    upper.push_back(lower.back() + static_cast<std::int64_t>(random() % (i % 500 == 0 ? 50'000 : 40)) - 2);
+  }
+  std::vector<std::vector<row_number>> by_value(120'001);  // spans of each value, in the order of their lower ends
+  std::vector<row_number> order(spans);
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](row_number a, row_number b) { return lower[a] < lower[b]; });
+  for (const row_number s : order) {
+    for (std::int64_t v = lower[s]; v < upper[s]; ++v) {
+      if (v < 110'000) by_value[static_cast<std::size_t>(v + 10'000)].push_back(s);
+    }
+  }
+  for (const unsigned threads : {1u, 2u}) {
+    const prepared_spans side =
+        prepared_spans::build({.lower = lower, .upper = upper, .includes_upper = false}, device::cpu(threads));
+    const auto lists = lists_of(side.overlaps({.lower = left, .upper = left}));
+    std::vector<std::uint64_t> counts(points);
+    side.count_overlaps({.lower = left, .upper = left}, counts);
+    for (std::size_t i = 0; i < points; ++i) {
+      const auto& expected = by_value[static_cast<std::size_t>(left[i] + 10'000)];
+      ASSERT_TRUE(lists[i] == expected) << i;
+      ASSERT_EQ(counts[i], expected.size());
     }
   }
 }

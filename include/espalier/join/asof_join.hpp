@@ -6,13 +6,16 @@
 //
 // Bytes that are moved, with 8-byte keys, n left and m right rows:
 //   both sides sorted, no groups   8 n + at most 8 m read, 4 n written; no scratch memory. Blocks of 512 left rows are
-//                                  merged with a window of the right side that starts at the previous block; of a
-//                                  right side that is more than 16 times larger only O(n log(m / n)) keys are read.
+//                                  merged with a window of the right side that starts at the previous block. From two
+//                                  right rows per left row on, every eighth key is merged; from 16 on, only
+//                                  O(n log(m / n)) keys are read.
 //   both sides sorted, groups      12 (n + m) read, 4 n written, and 4 bytes per group and part: one pass that keeps
 //                                  the last row of each group. Each part of the time has its own table;
 //                                  left rows whose group was not seen in their part get their row from earlier tables.
 //   otherwise                      a side that is not in order is sorted once (radix sort of key and row number, then
-//                                  a stable partition by group): 24 n or 24 m bytes of scratch memory.
+//                                  a stable partition by group): 24 n or 24 m bytes of scratch memory. Without groups,
+//                                  2^16 or more left rows out of order are not sorted: they are searched by way of a
+//                                  directory of the right keys, at most 2 m bytes.
 // One more pass, which finds the order, reads 8 (n + m) bytes unless the caller declares the order.
 #pragma once
 

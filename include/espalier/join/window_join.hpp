@@ -12,10 +12,10 @@
 //              does not depend on the number of threads. The absolute error is at most 2^-53 |result| + n 2^-104 S,
 //              where S is the sum of the absolute values of all n right rows. Infinities and NaN are counted apart:
 //              they affect only the windows that contain them.
-//   min, max   a sparse table over blocks of 32 values, and a scan of at most 31 values at each end
+//   min, max   a sparse table over blocks of 32 values, and the extremes from each value to both ends of its block
 //   first, last  the row itself: its number, for gather_column()
-// Bytes per right row, beyond the prepared side: sum 8 or 16; min and max 8 for the values and 8 log2(n / 32) / 32
-// each.
+// Bytes per right row, beyond the prepared side: sum 8 or 16; min and max 8 for the values, and 16 and
+// 8 log2(n / 32) / 32 each.
 #pragma once
 
 #include <cstddef>
