@@ -82,7 +82,7 @@ def test_tutorials_run(page, tmp_path, monkeypatch):
     if not path.exists():
         pytest.skip("the pages are not here")
     if page == "sql":
-        pytest.importorskip("espalier.sql")
+        pytest.importorskip("espalier.sql", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
     cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", path.read_text(), re.M | re.S)
     assert len(cells) >= 4

@@ -127,7 +127,8 @@ def test_nat(dtype):
     assert np.isnat(m[keys[0]]) == np.isnat(keys[1]) and m.contains(keys).tolist() == [True, False, True]
     ix = es.Index(keys[::2])
     five = np.full(3, 5).view(dtype)
-    assert ix.get_indexer(keys).tolist() == [0, -1, 1] and m.find(keys, default=np.array("NaT", dtype)[()]).tolist()[0] is None
+    assert ix.get_indexer(keys).tolist() == [0, -1, 1]
+    assert m.find(keys, default=np.array("NaT", dtype)[()]).tolist()[0] is None
     for tree in (ix, m):
         assert tree.searchsorted(keys).tolist() == [1, 2, 0] and tree.searchsorted(keys[1:2], "right").tolist() == [2]
         assert tree.count(keys, five).tolist() == [1, 0, 2] and tree.count(np.zeros(3, "i8").view(dtype), keys)[1] == 0
