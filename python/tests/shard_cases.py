@@ -78,6 +78,20 @@ def frame_of(pairs: list[tuple[str, int]]) -> pa.Table:
 
 CLUSTER = dict(log_to_driver=False, logging_level="ERROR")
 ROWS, SHARDS_OF_CLUSTER = 60_000, 8
+NODE_TOO_SLOW = "timed out during startup"  # Ray gives a node 30 s, which a loaded machine may not have
+
+
+def started(start: Any, stop: Any) -> Any:
+    """What start() returns; it is called again after stop() where the machine was too slow for Ray."""
+    for attempt in range(8):
+        try:
+            return start()
+        except Exception as error:
+            stop()
+            too_slow = isinstance(error, TimeoutError) or NODE_TOO_SLOW in str(error)
+            if not too_slow or attempt == 7:
+                raise
+    raise AssertionError
 
 
 def cluster_source() -> pa.Table:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from shard_cases import CLUSTER, FIRST_ROUND, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source
+from shard_cases import CLUSTER, FIRST_ROUND, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source, started
 
 ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
 
@@ -31,7 +31,8 @@ def source():
 
 @pytest.fixture(scope="module")
 def cluster():
-    ray.init(address="local", num_cpus=2, object_store_memory=256 << 20, include_dashboard=False, **CLUSTER)
+    options = dict(num_cpus=2, object_store_memory=256 << 20, include_dashboard=False, **CLUSTER)
+    started(lambda: ray.init(address="local", **options), ray.shutdown)
     yield
     ray.shutdown()
 

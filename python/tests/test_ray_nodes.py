@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from shard_cases import CLUSTER, cluster_queries, cluster_source
+from shard_cases import CLUSTER, NODE_TOO_SLOW, cluster_queries, cluster_source, started
 
 ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
 
@@ -26,9 +26,14 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
     from ray.cluster_utils import Cluster
 
     source = cluster_source()
-    nodes = Cluster(initialize_head=True, head_node_args=HEAD)
+    nodes = Cluster()
+
+    def start():
+        nodes.add_node(**HEAD)
+        return [nodes.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+
     try:
-        others = [nodes.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+        others = started(start, nodes.shutdown)
         ray.init(address=nodes.address, **CLUSTER)
         table = er.build(
             tmp_path / "t", source, ["sym", "time"], shards=6, values=["bid"], backend="ray", owners=3, num_cpus=0.5
@@ -74,6 +79,9 @@ def test_the_example_survives_its_kill():
     example = pathlib.Path(__file__).resolve().parent.parent / "examples" / "kill_a_shard.py"
     if not example.exists():
         pytest.skip("the example is not here")
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=HANG)
+    for _ in range(8):
+        done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=HANG)
+        if NODE_TOO_SLOW not in done.stderr:
+            break
     assert done.returncode == 0, done.stderr
     assert re.search("restarts: [1-9]", done.stdout)
