@@ -162,7 +162,7 @@ class query_batch {
   query_batch& operator=(const query_batch&) = delete;
 
   /// Reads a NumPy array of exactly this type (contiguous, one dimension), or a Python number that the type can hold.
-  /// Returns false for everything else, which espalier/_queries.py converts. -0.0 is read as 0.0
+  /// Returns false for everything else, and for keys with NaT, which espalier/_queries.py converts. -0.0 is read as 0.0
   /// if these are keys.
   [[nodiscard]] bool read(nb::handle source, const data_type& type, bool are_keys = true);
 
