@@ -12,11 +12,11 @@ if(ESPALIER_BUILD_BENCH)
                    bench/papers/hb_plus_tree bench/papers/cuart)
   file(GLOB bench_templates CONFIGURE_DEPENDS bench/peers/*.cpp.in bench/index/*/*.cpp.in)
 else()
-  set(bench_sources bench/harness/demo_run.cpp bench/harness/machine.cpp bench/harness/options.cpp bench/data/answers.cpp
-      bench/data/byte_generators.cpp bench/data/text_shapes.cpp bench/data/workload.cpp bench/peers/array_peers.cpp
-      bench/peers/peer.cpp bench/index/static/system_under_test.cpp)
+  set(bench_sources bench/harness/demo_run.cpp bench/harness/host_memory.cpp bench/harness/machine.cpp
+      bench/harness/options.cpp bench/data/answers.cpp bench/data/byte_generators.cpp bench/data/text_shapes.cpp
+      bench/data/workload.cpp bench/peers/array_peers.cpp bench/peers/peer.cpp bench/index/static/system_under_test.cpp)
   if(ESPALIER_HAS_CUDA)
-    list(APPEND bench_sources bench/harness/gpu_facts.cu bench/index/gpu_visit.cu)
+    list(APPEND bench_sources bench/harness/gpu_facts.cu bench/harness/gpu_host_memory.cu bench/index/gpu_visit.cu)
   endif()
   set(bench_templates bench/peers/map_peers.cpp.in bench/index/static/system_under_test.cpp.in)
 endif()

@@ -1,16 +1,19 @@
-// options.cpp - parses options; every error is one sentence with the argument and the choices.
+// options.cpp - parses options; every error is one sentence with the argument and the choices. Formats numbers, too:
+// both are needed by builds without `espalier bench`.
 #include "bench/harness/options.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "bench/data/batch_layout.hpp"
 #include "bench/data/generators.hpp"
+#include "bench/harness/row.hpp"
 #include "bench/peers/peer.hpp"
 
 namespace espalier::bench {
@@ -407,5 +410,25 @@ options parse_options(const raw_options& raw) {
   check_matrix(o);
   return o;
 }
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1e9) return fmt::format("{:.2f} G/s", per_second / 1e9);
+  if (per_second >= 1e6) return fmt::format("{:.2f} M/s", per_second / 1e6);
+  if (per_second >= 1e3) return fmt::format("{:.2f} k/s", per_second / 1e3);
+  return fmt::format("{:.2f} /s", per_second);
+}
+
+std::string size_text(std::uint64_t n) {
+  if (n >= 1024 && std::has_single_bit(n)) return fmt::format("2^{}", std::bit_width(n) - 1);
+  return std::to_string(n);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} us", seconds * 1e6);
+}
+
+std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, ratio >= 100 ? 0 : ratio >= 10 ? 1 : 2); }
 
 }  // namespace espalier::bench

@@ -3,7 +3,6 @@
 #include <fmt/ostream.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -182,26 +181,6 @@ std::string joined(const std::vector<std::string>& notes) {
 }
 
 }  // namespace
-
-std::string rate_text(double per_second) {
-  if (per_second >= 1e9) return fmt::format("{:.2f} G/s", per_second / 1e9);
-  if (per_second >= 1e6) return fmt::format("{:.2f} M/s", per_second / 1e6);
-  if (per_second >= 1e3) return fmt::format("{:.2f} k/s", per_second / 1e3);
-  return fmt::format("{:.2f} /s", per_second);
-}
-
-std::string size_text(std::uint64_t n) {
-  if (n >= 1024 && std::has_single_bit(n)) return fmt::format("2^{}", std::bit_width(n) - 1);
-  return std::to_string(n);
-}
-
-std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.2f} us", seconds * 1e6);
-}
-
-std::string ratio_text(double ratio) { return fmt::format("{:.{}f}x", ratio, ratio >= 100 ? 0 : ratio >= 10 ? 1 : 2); }
 
 void write_table(const report& result, std::ostream& out) {
   if (is_matrix(result)) return write_matrix(result, out);

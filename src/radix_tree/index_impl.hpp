@@ -21,7 +21,7 @@
 #include "radix_tree/gather_elements.hpp"
 #include "radix_tree/host_key_verify.hpp"
 #include "radix_tree/host_long_key_tree.hpp"
-#include "radix_tree/host_snapshot.hpp"
+#include "radix_tree/node_copy.hpp"
 #include "radix_tree/storage.hpp"
 #include "radix_tree/validate.hpp"
 #include "radix_tree/write.hpp"
@@ -86,7 +86,7 @@ class radix_index_impl final : public radix_index {
  public:
   radix_index_impl(const device& dev, element_type elements, const byte_keys& keys, const void* values,
                    const radix_options& options, const stream& order)
-      : device_(dev), elements_(elements), options_(in_force(dev, options)), cpu_(cpu_beside(dev, options_)) {
+      : device_(dev), elements_(elements), options_(in_force(dev, options)), cpu_(cpu_for_long_keys(dev, options_)) {
     if (options.table_bits != radix_options::automatic && options.table_bits > count_cells::most_bits)
       throw error("radix_tree: a root table has at most " + std::to_string(count_cells::most_bits) + " bits.");
     if (keys.n >= 0xffffffffu)
@@ -99,13 +99,13 @@ class radix_index_impl final : public radix_index {
         const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
         tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
         if (options_.long_keys == long_key_mode::beside)
-          twin_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
+          long_key_tree_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
       });
     });
   }
 
   ~radix_index_impl() override {
-    const stream order = turns_.last(device_);
+    const stream order = gate_.last(device_);
     tree_.set_stream(order);
     summaries_.set_stream(order);
   }
@@ -113,11 +113,11 @@ class radix_index_impl final : public radix_index {
   [[nodiscard]] const device& get_device() const override { return device_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
   [[nodiscard]] radix_stats stats() const override {
-    const auto lock = turns_.lock_shared();
+    const auto lock = gate_.lock_shared();
     radix_stats s = tree_.stats();
     s.summary_bytes = summaries_.bytes();
     s.bytes += s.summary_bytes;
-    if (twin_) s.host_bytes += twin_->tree().stats().bytes;
+    if (long_key_tree_) s.host_bytes += long_key_tree_->tree().stats().bytes;
     return s;
   }
   void view(void* to) const override {
@@ -129,19 +129,19 @@ class radix_index_impl final : public radix_index {
     validation result;
     const stream order = device_.default_stream();
     ask_by_rank(execution{order, true}, 1, [&](Context& context) {
-      const radix_image<V> image(context, tree_);
+      const radix_node_copy<V> image(context, tree_);
       result = validate_radix(image.view, image.counts);
     });
-    if (result.ok && twin_) {
-      result = twin_->tree().validate();
-      if (result.ok && twin_->tree().stats().size != stats().leaves[long_class])
-        result = {false, "the tree of long keys beside this one does not have as many"};
+    if (result.ok && long_key_tree_) {
+      result = long_key_tree_->tree().validate();
+      if (result.ok && long_key_tree_->tree().stats().size != stats().leaves[long_class])
+        result = {false, "the second tree, of long keys, has another number of them"};
     }
     return result;
   }
   void copy_nodes(const std::function<void(const void* view, std::uint32_t root_info)>& read) const override {
     ask({device_.default_stream(), true}, 1, [&](Context& context) {
-      const radix_image<V> image(context, tree_);
+      const radix_node_copy<V> image(context, tree_);
       read(&image.view, image.root_info);
     });
   }
@@ -163,10 +163,10 @@ class radix_index_impl final : public radix_index {
       const keys_in in(context, keys);
       output out(context, V == 0 ? nullptr : values, keys.n * elements_.value_bytes), mask(context, found, keys.n);
       const radix_find_job<V> job{tree_.view, in.batch(), out.data(), static_cast<std::uint8_t*>(mask.data())};
-      if (!asks_elsewhere(keys)) {
+      if (!has_keys_for_cpu(keys)) {
         context.ask(job, keys.n);
-      } else if (twin_) {
-        twin_->find(context, keys, job);
+      } else if (long_key_tree_) {
+        long_key_tree_->find(context, keys, job);
       } else {
         verified_find<Context, V>(context, tree_, cpu_)(keys, job);
       }
@@ -195,7 +195,7 @@ class radix_index_impl final : public radix_index {
                                         const range_options& options, const execution& ex) const override {
     byte_range_buffers result;
     const stream& order = ex.order;
-    const bool walks = finds_beside(what, lo.n);
+    const bool walks = walks_to_neighbours(what, lo.n);
     const auto work = [&](Context& context) {
       const keys_in low(context, lo), high(context, walks ? byte_keys{} : hi);
       result.offsets = buffer<std::uint64_t>(device_, lo.n + 1, order);
@@ -212,8 +212,8 @@ class radix_index_impl final : public radix_index {
       result.total = context.read(offsets + lo.n);
       element_gather<Context, V>{tree_.view, context}.list(result, begins.data(), lo.n, nullptr, links.data());
     };
-    const execution beside{order, ex.wait || !Context::on_gpu};
-    walks ? ask(beside, 1, work) : ask_by_rank(beside, 1, work);
+    const execution launch{order, ex.wait || !Context::on_gpu};
+    walks ? ask(launch, 1, work) : ask_by_rank(launch, 1, work);
     return result;
   }
   void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,
@@ -248,7 +248,7 @@ class radix_index_impl final : public radix_index {
         const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
         // A separate mask until everything is done; an update has nothing left that could fail.
-        const bool direct = op == radix_write::update && !twin_ && done != nullptr && device_.is_local(done);
+        const bool direct = op == radix_write::update && !long_key_tree_ && done != nullptr && device_.is_local(done);
         const buffer<std::uint8_t> own_mask(device_, done == nullptr || direct ? 0 : keys.n, order);
         std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
         summaries_.forget();
@@ -285,47 +285,48 @@ class radix_index_impl final : public radix_index {
     return options;
   }
   /// Kept as long as the tree, to keep its threads.
-  [[nodiscard]] static device cpu_beside(const device& dev, const radix_options& options) {
+  [[nodiscard]] static device cpu_for_long_keys(const device& dev, const radix_options& options) {
     return Context::on_gpu && options.long_keys != long_key_mode::on_device ? device::cpu() : dev;
   }
   /// Whether a find has keys that are compared on the CPU. Trees and batches without long keys take the normal path.
-  [[nodiscard]] bool asks_elsewhere(const byte_keys& keys) const {
+  [[nodiscard]] bool has_keys_for_cpu(const byte_keys& keys) const {
     const bool may_be_long =
         keys.batch.offsets == nullptr ? keys.batch.stride > most_leaf_bytes : keys.bytes > most_leaf_bytes;
     if (!may_be_long || tree_.leaf_counts[long_class] == 0) return false;
-    return tree_.heap_pool != nullptr || (twin_ && keys.n < 0xffffffffu);
+    return tree_.heap_pool != nullptr || (long_key_tree_ && keys.n < 0xffffffffu);
   }
   /// Writes the second tree, then the first one by `write_tree`: both or none.
   template <class WriteTree>
   void in_step(Context& context, radix_write op, const byte_batch& keys, std::size_t n, const void* values,
                radix_path path, const WriteTree& write_tree) {
     if (options_.long_keys != long_key_mode::beside) return write_tree();
-    if (!twin_) make_twin(context);
-    const auto change = twin_->write(context, op, keys, n, values, path);
+    if (!long_key_tree_) make_long_key_tree(context);
+    const auto change = long_key_tree_->write(context, op, keys, n, values, path);
     try {
       write_tree();
     } catch (...) {
       try {
-        twin_->undo(context, change);
+        long_key_tree_->undo(context, change);
       } catch (...) {
-        twin_.reset();  // the next write rebuilds it
+        long_key_tree_.reset();  // the next write rebuilds it
       }
       throw;
     }
   }
-  void make_twin(Context& context) {
+  void make_long_key_tree(Context& context) {
     build_leaf_order(context, tree_);
     const byte_range_buffers all = element_gather<Context, V>{tree_.view, context}.elements(nullptr, tree_.view.size);
-    twin_.emplace(context, cpu_, options_.host_pool, elements_,
-                  byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
-                  all.values.data(), tree_.view.size);
+    long_key_tree_.emplace(
+        context, cpu_, options_.host_pool, elements_,
+        byte_batch{static_cast<const std::uint8_t*>(all.key_bytes.data()), all.key_offsets.data(), 0},
+        all.values.data(), tree_.view.size);
   }
 
   /// Neighbours of a few keys are found by a walk each, if the order of all leaves is unknown: building it takes a pass
   /// over the tree.
-  [[nodiscard]] bool finds_beside(radix_slice what, std::size_t n) const {
+  [[nodiscard]] bool walks_to_neighbours(radix_slice what, std::size_t n) const {
     if (n == 0 || what == radix_slice::range || what == radix_slice::prefix) return false;
-    const auto lock = turns_.lock_shared();
+    const auto lock = gate_.lock_shared();
     return !tree_.order_is_known && n < tree_.view.size / 8;
   }
   [[nodiscard]] radix_slice_job<V> slices(radix_slice what, const keys_in& lo, const keys_in& hi,
@@ -351,9 +352,9 @@ class radix_index_impl final : public radix_index {
     if (n == 0) return;
     execute<Context>(device_, ex, [this, known, work, order = ex.order] {
       {
-        const auto lock = turns_.lock_shared();
+        const auto lock = gate_.lock_shared();
         if (known()) {
-          const auto turn = turns_.begin(order, false);
+          const auto turn = gate_.begin(order, false);
           Context context(device_, order);
           work(context);
           return;
@@ -364,8 +365,8 @@ class radix_index_impl final : public radix_index {
   }
   template <class Work>
   void alone_now(const stream& order, const Work& work) const {
-    const auto lock = turns_.lock_exclusive();
-    const auto turn = turns_.begin(order, true);
+    const auto lock = gate_.lock_exclusive();
+    const auto turn = gate_.begin(order, true);
     if constexpr (Context::on_gpu) {
       tree_.set_stream(order);
       summaries_.set_stream(order);
@@ -388,10 +389,10 @@ class radix_index_impl final : public radix_index {
   element_type elements_;
   radix_options options_;
   device cpu_;  ///< takes part in finding long keys
-  mutable access_gate<Context> turns_;
+  mutable access_gate<Context> gate_;
   mutable radix_storage<V> tree_;  ///< mutable: queries build the leaf order
   mutable summaries_of<Context, V> summaries_;
-  std::optional<host_long_key_tree<Context, V>> twin_;
+  std::optional<host_long_key_tree<Context, V>> long_key_tree_;
 };
 
 }  // namespace espalier::detail

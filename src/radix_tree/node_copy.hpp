@@ -1,4 +1,4 @@
-// host_snapshot.hpp - a copy of a radix tree in host memory, for validate(), dumps and inspect/.
+// node_copy.hpp - a copy of a radix tree in host memory, for validate(), dumps and inspect/.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace espalier::detail {
 
 template <unsigned V>
-class radix_image {
+class radix_node_copy {
  public:
   template <class Context>
-  radix_image(Context& context, const radix_storage<V>& tree)
+  radix_node_copy(Context& context, const radix_storage<V>& tree)
       : view(tree.view),
         root_info(tree.root_info),
         node4_(host(context, tree.node4)),
@@ -44,8 +44,8 @@ class radix_image {
     view.cells = cells_.data();
     view.order = tree.view.order == nullptr ? nullptr : order_.data();
   }
-  radix_image(const radix_image&) = delete;
-  radix_image& operator=(const radix_image&) = delete;
+  radix_node_copy(const radix_node_copy&) = delete;
+  radix_node_copy& operator=(const radix_node_copy&) = delete;
 
   radix_view<V> view;
   radix_counts counts{};
