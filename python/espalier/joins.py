@@ -408,6 +408,11 @@ def join_between(
         groups.count,
         keeps_all,
     )
+    # They come in the order of `start`; the answer has the spans of a point in the order of their rows.
+    descends = (left_rows[1:] == left_rows[:-1]) & (right_rows[1:] < right_rows[:-1])
+    if descends.any():
+        order = np.lexsort((right_rows, left_rows))
+        left_rows, right_rows = left_rows[order], right_rows[order]
     return _pairs(left, right, left_rows, right_rows, {b for a, b in zip(left_by, right_by) if a == b}, suffix, call)
 
 
