@@ -410,6 +410,11 @@ def join_between(
         sides.groups.count,
         keeps_all,
     )
+    # They come in the order of `start`; the answer has the spans of a point in the order of their rows.
+    descends = (left_rows[1:] == left_rows[:-1]) & (right_rows[1:] < right_rows[:-1])
+    if descends.any():
+        order = np.lexsort((right_rows, left_rows))
+        left_rows, right_rows = left_rows[order], right_rows[order]
     skipped = {a for a, b in sides.by if a == b}
     return _pairs(sides.points, sides.spans, left_rows, right_rows, skipped, suffix, call)
 
