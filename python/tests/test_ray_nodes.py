@@ -45,13 +45,13 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
         removed_node = next(node for node in others if node.node_id in places)
         kinds = cluster_queries(3)
         expected = {kind: query(local) for kind, query in kinds.items()}
-        started, problems, finished = threading.Event(), [], []
+        asking, problems, finished = threading.Event(), [], []
 
         def ask():
             try:
                 while len(finished) < 4:
                     for kind, query in kinds.items():
-                        started.set()
+                        asking.set()
                         assert query(table) == expected[kind], kind
                     if removed.is_set():
                         finished.append(1)
@@ -61,7 +61,7 @@ def test_a_node_that_goes_away_in_mid_query(tmp_path):
         removed = threading.Event()
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
-        started.wait()
+        asking.wait()
         nodes.remove_node(removed_node, allow_graceful=False)
         removed.set()
         thread.join(timeout=HANG)
