@@ -55,8 +55,8 @@ template <bound_type Bound, class Key, class Query>
   return binary_search<Bound>(keys, first, probe, q);
 }
 
-/// Sorted keys cut into buckets of equal width: a query in any order is searched among the few keys of its bucket. With
-/// 2^20 random queries in 2^20 keys, a sort of the queries and the merge that it allows take twice as long.
+/// Sorted keys cut into buckets of equal width: a query in any order is searched among the few keys of its bucket, so
+/// that many left rows need not be sorted to be searched among few right keys.
 ///
 /// Invariant: the keys of bucket b have the positions [begin[b], begin[b + 1]).
 template <class Key>

@@ -13,9 +13,9 @@
 //                                  the last row of each group. Each part of the time has its own table;
 //                                  left rows whose group was not seen in their part get their row from earlier tables.
 //   otherwise                      a side that is not in order is sorted once (radix sort of key and row number, then
-//                                  a stable partition by group): 24 n or 24 m bytes of scratch memory. Without groups,
-//                                  2^16 or more left rows out of order are not sorted: they are searched by way of a
-//                                  directory of the right keys, at most 2 m bytes.
+//                                  a stable partition by group): 24 n or 24 m bytes of scratch memory.
+//                                  Without groups, 2^16 or more left rows out of order are not sorted if the right keys
+//                                  fit the L2 cache: a directory of the keys serves them.
 // One more pass, which finds the order, reads 8 (n + m) bytes unless the caller declares the order.
 #pragma once
 
