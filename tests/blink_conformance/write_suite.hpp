@@ -206,7 +206,7 @@ class blink_write_suite : public blink_range_suite<Key, Value, Policy> {
     s.tree().successor_async({}, {}, {}, {}, here().own);
     s.tree().predecessor({}, {}, {}, {});
     s.tree().count({}, {}, {});
-    if constexpr (can_sum) s.tree().sum({}, {}, {});
+    if constexpr (can_sum) s.tree().sum({}, {}, std::span<typename tree_type::sum_type>{});
     here().own.synchronize();
     EXPECT_EQ(s.tree().range({}, {}).keys.size(), 0u);
     s.check_content();

@@ -5,6 +5,7 @@
 #include "bench/harness/timing.hpp"
 #include "bench/index/blink/ref_kernel.hpp"
 #include "bench/index/ordered_queries.hpp"
+#include "espalier/static_tree/index.hpp"
 
 namespace espalier::bench {
 
