@@ -128,20 +128,21 @@ class StaticTreeCpuPartitionFirst : public testing::TestWithParam<const setting*
       job.limit = 100;
       run(job, p);
     });
-    const auto aggregate = [&](const char* what, aggregate_kind op, unsigned bytes) {
+    const auto aggregate = [&](const char* what, detail::aggregate_op op, unsigned bytes) {
       compare(what, n, {bytes, 1}, [&](const auto& to, bool p) {
         aggregate_job<word, slot> job;
         job.op = op;
         job.out = to[0];
-        job.found =
-            op == aggregate_kind::min || op == aggregate_kind::max ? static_cast<std::uint8_t*>(to[1]) : nullptr;
+        job.found = op == detail::aggregate_op::min || op == detail::aggregate_op::max
+                        ? static_cast<std::uint8_t*>(to[1])
+                        : nullptr;
         run(job, p);
       });
     };
-    aggregate("sum", aggregate_kind::sum, sizeof(sum_of<Value>));
-    aggregate("avg", aggregate_kind::avg, 8);
-    aggregate("min", aggregate_kind::min, sizeof(Value));
-    aggregate("max", aggregate_kind::max, sizeof(Value));
+    aggregate("sum", detail::aggregate_op::sum, sizeof(sum_of<Value>));
+    aggregate("avg", detail::aggregate_op::avg, 8);
+    aggregate("min", detail::aggregate_op::min, sizeof(Value));
+    aggregate("max", detail::aggregate_op::max, sizeof(Value));
   }
 
   template <class Key, class Value>
