@@ -115,9 +115,10 @@ auto with_text(std::string_view text, const Body& body, const error_code& otherw
   }
 }
 
-void on_deep_stack(std::string_view text, const std::function<void()>& body) {
+template <class Body>
+void on_deep_stack(std::string_view text, const Body& body) {
   try {
-    with_deep_stack(nesting_bytes(text), body);
+    with_deep_stack(nesting_bytes(text), std::cref(body));  // a std::function of a reference does not allocate
   } catch (const sql_error&) {
     throw;
   } catch (const engine_error& e) {

@@ -220,5 +220,33 @@ TEST(EngineMemory, AnyFailedAllocationIsAnError) {
   EXPECT_GT(refused, attempts / 4);  // the others are in a destructor, or behind the end
 }
 
+// Each allocation of one statement fails once, those before and behind the parts that translate errors included.
+TEST(EngineMemory, EveryFailedAllocationOfAShortStatementIsAnError) {
+  std::size_t k = 0;
+  int code = has_error;
+  while (code == has_error) {
+    ++k;
+    code = exit_code_of([k] {
+      try {
+        database_options options;
+        options.device = device::cpu(2);
+        database db(options);
+        fail_new_at(k, "libarrow");
+        try {
+          (void)db.execute("SELECT 1 + 1");
+        } catch (const sql_error& e) {
+          return e.sqlstate() == "53200" ? has_error : has_other_error;
+        }
+        return news_since() < k ? has_finished : has_error;  // those of destructors may be dispensable
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "allocation %zu: %s\n", k, e.what());
+        return has_other_error;
+      }
+    });
+  }
+  EXPECT_EQ(code, has_finished) << "allocation " << k;
+  EXPECT_GT(k, 50U);
+}
+
 }  // namespace
 }  // namespace espalier::engine
