@@ -164,9 +164,13 @@ def test_calls_of_other_threads_are_not_interrupted():
     ix = es.Index(keys)
     answers = []
     thread = threading.Thread(target=lambda: answers.extend(ix.searchsorted(keys) for _ in range(3)))
-    with pytest.raises(KeyboardInterrupt):
-        thread.start()
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(60)  # the signal ends it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore SIGINT for programs behind `&`
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            thread.start()
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)  # the signal ends it
+    finally:
+        signal.signal(signal.SIGINT, before)
     thread.join()
     assert len(answers) == 3 and (answers[0] == answers[2]).all()
