@@ -27,6 +27,7 @@ PAGES = [
 ]
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 USUAL = {("desktop", "light"), ("phone", "dark")}
+HANG = 300_000  # milliseconds: more than a machine with any load needs
 LOADED = "() => [...document.images].filter((i) => i.offsetParent && !(i.complete && i.naturalWidth)).map((i) => i.src)"
 
 
@@ -34,6 +35,7 @@ def look(browser, site, name, size, scheme, shots):
     wrong = []
     width, height = SIZES[size]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.set_default_timeout(HANG)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
     page.on(
@@ -56,8 +58,9 @@ def look(browser, site, name, size, scheme, shots):
 
 def search(browser, site):
     page = browser.new_page()
+    page.set_default_timeout(HANG)
     page.goto(f"file://{site}/search.html?q=tolerance")
-    page.wait_for_selector("#search-results li", timeout=20000)
+    page.wait_for_selector("#search-results li")
     found = page.locator("#search-results li a").all_inner_texts()
     page.close()
     return [] if any("As-of" in title for title in found) else [f"the search for tolerance finds only {found}"]

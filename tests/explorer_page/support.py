@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
         # A new page for each test would start a process for each.
         cls.context = browser().new_context(accept_downloads=True)
         cls.page = cls.context.new_page()
-        cls.page.set_default_timeout(20000)
+        cls.page.set_default_timeout(60000)
         cls.errors = []
         cls.page.on("pageerror", lambda error: cls.errors.append(str(error)))
         # 413: the page asks for a large tree at once, then in the other way.
