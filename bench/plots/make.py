@@ -75,6 +75,12 @@ class Picture:
             f'font-weight="{weight}"{turned}>{escape(words)}</text>'
         )
 
+    def ground(self, x, y, width, height):
+        """Hides lines behind a text."""
+        self.parts.append(
+            f'<rect x="{n(x)}" y="{n(y)}" width="{n(width)}" height="{n(height)}" fill="{self.c["ground"]}"/>'
+        )
+
     def line(self, x1, y1, x2, y2, color="rule", width=1.0, dash=""):
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
@@ -126,7 +132,7 @@ def as_of(theme: str) -> Picture:
     """As-of joins of frames, ours and peers in one run; below it what KX publishes for other data."""
     ours, kx = read("python-joins.json"), read("published/kx-nyse-taq.json")
     p = Picture(
-        theme, 760, 500, "As-of join: time of the whole call, less is better",
+        theme, 760, 534, "As-of join: time of the whole call, less is better",
         "Upper part: five as-of joins of 2^20 left rows with polars, pandas, DuckDB and Espalier. Lower part: figures "
         "that KX publishes for a join against 1.28 billion quotes.",
     )  # fmt: skip
@@ -141,7 +147,7 @@ def as_of(theme: str) -> Picture:
     ]  # fmt: skip
     p.legend(16, 70, [s[:3] for s in series])
     x = Axis(5, 5000, left, right)
-    top, step = 96, 32
+    top, step = 106, 32
     bottom = top + step * len(ours["results"])
     for tick in (10, 100, 1000):
         p.line(x.at(tick), top - 8, x.at(tick), bottom - 8)
@@ -159,20 +165,18 @@ def as_of(theme: str) -> Picture:
     y0 = bottom + 56
     p.line(16, y0 - 18, 744, y0 - 18)
     p.text(16, y0 + 4, "What an index is worth: published by KX, other data and machine", weight=650)
-    p.text(16, y0 + 22, "trades of the last ten minutes as of 1.28 G quotes of NYSE TAQ, 16 threads of an EPYC 9575F",
-           color="ink2", size=12)  # fmt: skip
+    p.text(16, y0 + 22, "trades of ten minutes as of 1.28 G quotes of NYSE TAQ, 16 threads of an EPYC 9575F; time, "
+           "logarithmic", color="ink2", size=12)  # fmt: skip
     x = Axis(1, 400000, left, right)
     for i, row in enumerate(kx["results"]):
         y = y0 + 46 + i * 24
-        without = ", no index" if row["engine"] == "KDB-X" else ""  # the others have none that this join uses
-        name = row["engine"] + (without if row["index"] == "none" else ", indexed")
-        p.text(left - 14, y + 4, name, anchor="end")
+        p.text(left - 14, y + 4, f"{row['engine']}{row['short']}", anchor="end")
         p.parts.append(
             f'<rect x="{n(left)}" y="{n(y - 7)}" width="{n(x.at(row["ms"]) - left)}" height="14" rx="2" '
             f'fill="{p.c["c"]}" fill-opacity="0.55"/>'
         )
         p.text(x.at(row["ms"]) + 8, y + 4, milliseconds(row["ms"]), color="ink2", size=12)
-    p.text(16, 492, "bench/results/python-joins.json, published/kx-nyse-taq.json", color="ink2", size=11)
+    p.text(16, 526, "bench/results/python-joins.json, published/kx-nyse-taq.json", color="ink2", size=11)
     return p
 
 
@@ -238,7 +242,7 @@ def gpu_find(theme: str) -> Picture:
     p.legend(16, 50, [("disc", "ours", "u32 keys"), ("square", "ours2", "u64 keys"),
                       ("ring", "ours", "thrust, u32"), ("ring", "ours2", "thrust, u64")])  # fmt: skip
     p.line(540, 46, 568, 46, color="limit", width=2, dash="6 4")
-    p.text(576, 50, "memory limit, u32 / u64")
+    p.text(576, 50, "limit of the memory")
     for tick in (1, 10, 100, 1000):
         p.line(left, y.at(tick), right, y.at(tick))
         p.text(left - 8, y.at(tick) + 4, str(tick), color="ink2", anchor="end", size=12)
@@ -248,7 +252,9 @@ def gpu_find(theme: str) -> Picture:
     for kind, color, shape in (("u32", "ours", "disc"), ("u64", "ours2", "square")):
         rows = files[kind]["rows"]
         # The least traffic that a query must cause, at the copy bandwidth of the same run.
-        p.path([(x.at(r["keys"]), y.at(r["rate"] / r["bandwidth_share"] / 1e9)) for r in rows], "limit", dash="6 4")
+        limit = [(x.at(r["keys"]), y.at(r["rate"] / r["bandwidth_share"] / 1e9)) for r in rows]
+        p.path(limit, "limit", dash="6 4")
+        p.text(limit[0][0], limit[0][1] - 6, f"limit, {kind}", color="ink2", size=11)
         for scale, mark, dash in ((1, shape, ""), ("thrust-lower-bound", "ring", "2 3")):
             points = [
                 (x.at(r["keys"]), y.at(r["rate"] / (1 if scale == 1 else r["ratio"][scale]) / 1e9)) for r in rows
@@ -293,12 +299,16 @@ def gpu_writes(theme: str) -> Picture:
             shown = f"{rate:.1f} G" if rate >= 0.95 else f"{million:.0f} M" if million >= 10 else f"{million:.1f} M"
             names[name, size] = f"{shown}: {what}"
     p.band(curves["best"], curves["worst"], "ours")
-    for name, color, shape, above in (("best", "ours", "disc", -12), ("worst", "a", "triangle", 22)):
+    for name, color, shape in (("best", "ours", "disc"), ("worst", "a", "triangle")):
         p.path(curves[name], color)
-        for size, point in zip(sizes, curves[name]):
-            p.mark(*point, shape, color)
-            anchor = {sizes[0]: "start", sizes[-1]: "end"}.get(size, "middle")
-            p.text(point[0], point[1] + above, names[name, size], color="ink2", anchor=anchor, size=11)
+        for size, (at_x, at_y) in zip(sizes, curves[name]):
+            p.mark(at_x, at_y, shape, color)
+            # Both curves rise: words above the best end at their point, words below the worst begin there.
+            if name == "best":
+                dx, dy, anchor = (-6, -34, "start") if size == sizes[0] else (-8, -8, "end")
+            else:
+                dx, dy, anchor = (0, 22, "end") if size == sizes[-1] else (10, 16, "start")
+            p.text(at_x + dx, at_y + dy, names[name, size], color="ink2", anchor=anchor, size=11)
     p.text(16, 408, f"bench/results/gpu-blink-distributions-1.json: commit {data['commit']}, {data['date'][:10]}",
            color="ink2", size=11)  # fmt: skip
     return p
@@ -328,16 +338,24 @@ def cpu_peers(theme: str) -> Picture:
     add("B-link tree: the same key by key", pick(blink, op="insert", path="per-key"), maps)
     add("B-link tree: find in 2²² u64 keys", pick(blink, op="find"), maps)
     add("radix tree: find in 2²² keys of 16 bytes", pick(radix, op="find", keys=2**22), maps)
-    height = 92 + sum(26 if value is None else 21 for *_, value in bars)
-    p = Picture(theme, 760, height, "One CPU thread (Neoverse V1): nanoseconds per key, less is better",
+    height = 136 + sum(32 if value is None else 21 for *_, value in bars)
+    p = Picture(theme, 760, height, "One CPU thread (Neoverse V1): time per key, less is better",
                 "Time per key of each index and of the peers that ran next to it.")  # fmt: skip
-    left = 170
-    x = Axis(5, 4000, left, 690)
-    y = 48
+    left, right, top = 170, 736, 80
+    x = Axis(0.3, 8000, left, right)
+    p.line(16, 46, 44, 46, color="limit", width=2, dash="6 4")
+    p.text(52, 50, "limit: bytes that cannot be avoided, at the copy bandwidth of the run (where it was recorded)")
+    bottom = height - 66
+    for tick in (1, 10, 100, 1000):
+        p.line(x.at(tick), top - 8, x.at(tick), bottom)
+        p.text(x.at(tick), bottom + 16, f"{tick} ns", color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 34, "time per key (logarithmic)", color="ink2", anchor="middle", size=12)
+    y = top - 22
     for group, name, value in bars:
         if value is None:
-            y += 26
-            p.text(16, y - 8, group, weight=600)
+            y += 32
+            p.ground(14, y - 26, 8 + 7.6 * len(group), 16)
+            p.text(16, y - 14, group, weight=600)
             continue
         color = "ours" if name == "Espalier" else "c"
         p.text(left - 12, y + 7, name, anchor="end", size=12)
@@ -345,9 +363,12 @@ def cpu_peers(theme: str) -> Picture:
             f'<rect x="{left}" y="{n(y - 4)}" width="{n(x.at(value) - left)}" height="14" rx="2" '
             f'fill="{p.c[color]}" fill-opacity="{1 if color == "ours" else 0.5}"/>'
         )
+        p.ground(x.at(value) + 4, y - 4, 52, 14)
         p.text(x.at(value) + 6, y + 7, f"{value:.0f} ns" if value >= 10 else f"{value:.1f} ns", color="ink2", size=12)
         y += 21
-    p.text(left, y + 14, "logarithmic axis from 5 ns", color="ink2", size=12)
+    shared = find["rows"][0]
+    limit = x.at(shared["seconds"] / shared["queries"] * 1e9 * shared["bandwidth_share"])
+    p.line(limit, top + 2, limit, top + 68, color="limit", width=2, dash="6 4")
     p.text(16, height - 10, "bench/results/cpu-find-2p24.json, cpu-blink.json, cpu-radix.json: commits "
            f"{find['commit'][:7]}, {blink['commit'][:7]}, {radix['commit'][:7]}", color="ink2", size=11)  # fmt: skip
     return p
@@ -417,6 +438,121 @@ def paper_btree(theme: str) -> Picture:
            f"{runs['gpu']['commit'][:7]}; published/btree-on-gpu.json:", color="ink2", size=11)  # fmt: skip
     p.text(16, 421, "T. D. Duong, Implementation of B-trees on GPU, 2021, tables 5.2 and 5.4 (other machines, "
            "other years)", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def paper_engine(theme: str) -> Picture:
+    """Figures 8 to 10 of the B-tree query engine: our times, and the curve that its text describes."""
+    paper, ours = read("published/btree-query-engine.json"), read("query-engine/identical-cpu.json")
+    p = Picture(
+        theme, 760, 430, "A B-tree query engine, figures 8 to 10: time by the number of keys in the range",
+        "Time of range selection, COUNT and SUM relative to that of 1,024 keys, ours of two CPU threads, and the curve "
+        "that the paper describes for its GPU.",
+    )  # fmt: skip
+    top, bottom = 112, 350
+    series = [("disc", "ours", "range selection", "range"), ("square", "ours2", "COUNT", "count"),
+              ("triangle", "b", "SUM", "sum")]  # fmt: skip
+    p.legend(16, 50, [s[:3] for s in series])
+    p.line(338, 46, 366, 46, color="a", width=3)
+    p.text(374, 50, "the paper (RTX 2060), as its text says")
+    y = Axis(0.3, 300, bottom, top)
+    panels = [("2¹⁵ rows, as in the paper", 2**15, 74, 390), ("2²⁷ rows", 2**27, 432, 744)]
+    for title, table, left, right in panels:
+        x = Axis(2**-0.5, 2**20.5, left, right)
+        p.text(left + 6, top - 10, title, weight=650)
+        for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 200):
+            p.line(left, y.at(tick), right, y.at(tick))
+            if left < 100:
+                p.text(left - 6, y.at(tick) + 4, f"{tick:g}x", color="ink2", anchor="end", size=12)
+        for power_of in (0, 5, 10, 15, 20):
+            p.text(x.at(2**power_of), bottom + 18, power(2**power_of), color="ink2", anchor="middle", size=12)
+        p.line(left, bottom, right, bottom, color="ink2")
+        p.line(left, top, left, bottom, color="ink2")
+        p.text((left + right) / 2, bottom + 38, "keys in the range", color="ink2", anchor="middle", size=12)
+        if table == 2**15:
+            steps = [s for s in paper["statements"] if "from" in s and "ratio" in s]
+            points = [(min(s[end], 2**20.5), s["ratio"]) for s in steps for end in ("from", "to")]
+            p.path([(x.at(keys), y.at(ratio)) for keys, ratio in points], "a", width=6)
+            p.text(x.at(2**10) - 4, y.at(1) + 20, "paper: rises, no figure", color="ink2", anchor="end", size=11)
+        for mark, color, _, op in series:
+            rows = [r for r in ours["rows"] if (r["index"], r["op"], r["keys"]) == ("static", op, table)]
+            by_length = sorted((r["range_elements"], r["seconds"]) for r in rows)
+            base = dict(by_length)[2**10]
+            points = [(x.at(length), y.at(seconds / base)) for length, seconds in by_length]
+            p.path(points, color)
+            for point in points[::5]:
+                p.mark(*point, mark, color)
+    p.text(22, (top + bottom) / 2, "time over that of 2¹⁰ keys (logarithmic)", color="ink2", anchor="middle", size=12,
+           turn=True)  # fmt: skip
+    p.text(16, 406, f"bench/results/query-engine/identical-cpu.json: commit {ours['commit'][:7]}, {ours['date'][:10]}, "
+           "static tree, Neoverse V1, two threads", color="ink2", size=11)  # fmt: skip
+    p.text(16, 421, "published/btree-query-engine.json: S. Dureja et al., B-tree Based Query Engine for GPUs, whose "
+           "curves have no table", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def paper_pages(theme: str) -> Picture:
+    """What "Experimental B+-tree for GPU" says about the size of a page, and our trees by the width of a node."""
+    paper = read("published/large-pages.json")
+    writes, builds = read("gpu-blink-widths-1.json"), read("gpu-blink-widths-2.json")
+    visits = read("gpu-blink-visit-1.json")
+    p = Picture(
+        theme, 760, 430, "A B+tree of large pages: time by the elements of a page or node, u32 keys",
+        "Time per element of insertion, bulk build and search on an H200 by the width of a node, with the pages that "
+        "the paper found best; and visits of all elements relative to an array.",
+    )  # fmt: skip
+    top, bottom = 112, 350
+    series = [("disc", "ours", "insert, key by key", writes, "insert"),
+              ("square", "ours2", "bulk build", builds, "build"),
+              ("triangle", "b", "find", writes, "find")]  # fmt: skip
+    p.legend(16, 50, [s[:3] for s in series])
+    p.line(362, 46, 390, 46, color="a", width=3)
+    p.text(398, 50, "the paper (GTX 280), as its text says")
+    left, right = 74, 390
+    x, y = Axis(6, 6000, left, right), Axis(0.02, 100, bottom, top)
+    (best,) = [s for s in paper["statements"] if s["figure"] == "2" and "from" in s]
+    p.text(left + 6, top - 10, "2²⁴ keys", weight=650)
+    for tick, shown in ((0.1, "0.1 ns"), (1, "1 ns"), (10, "10 ns"), (100, "100 ns")):
+        p.line(left, y.at(tick), right, y.at(tick))
+        p.text(left - 6, y.at(tick) + 4, shown, color="ink2", anchor="end", size=12)
+    widths = (8, 32, 128, 4096)
+    p.line(x.at(best["from"]), top + 8, x.at(best["to"]), top + 8, color="a", width=3)
+    p.text(x.at(best["from"]) - 6, top + 12, "creation is fastest", color="ink2", anchor="end", size=11)
+    for mark, color, _, data, op in series:
+        rows = sorted((r["slots"], r["rate"]) for r in data["rows"] if (r["op"], r["key_type"]) == (op, "u32"))
+        points = [(x.at(slots), y.at(1e9 / rate)) for slots, rate in rows]
+        p.path(points, color)
+        for point in points:
+            p.mark(*point, mark, color)
+    p.text(20, (top + bottom) / 2, "time per element (logarithmic)", color="ink2", anchor="middle", size=12, turn=True)
+    frames = [(left, right, x)]
+    left, right = 462, 744
+    x, y = Axis(6, 6000, left, right), Axis(0, 1.1, bottom, top, log=False)
+    p.text(left + 6, top - 10, "visit of all of 2²⁶ elements", weight=650)
+    for tick in (0, 0.5, 1):
+        p.line(left, y.at(tick), right, y.at(tick))
+        p.text(left - 6, y.at(tick) + 4, f"{tick:g}x", color="ink2", anchor="end", size=12)
+    (close,) = [s["ratio"] for s in paper["statements"] if s["figure"] == "4, right"]
+    p.line(left, y.at(close), right, y.at(close), color="a", width=3)
+    p.text(left + 8, y.at(close) + 16, "the paper: \u201cvery close\u201d to a Thrust array", color="ink2", size=11)
+    for mark, color, kind, dy in (("disc", "ours", "u32", 20), ("ring", "ours", "u64", 20)):
+        rows = sorted((r["slots"], r["ratio"]["reduce"]) for r in visits["rows"] if r["key_type"] == kind)
+        points = [(x.at(slots), y.at(ratio)) for slots, ratio in rows]
+        p.path(points, color)
+        for point in points:
+            p.mark(*point, mark, color)
+        p.text(points[-1][0], points[-1][1] + dy, f"ours, {kind}", color="ink2", anchor="end", size=11)
+    p.text(424, (top + bottom) / 2, "rate over that of an array", color="ink2", anchor="middle", size=12, turn=True)
+    for begin, end, scale in [*frames, (left, right, x)]:
+        p.line(begin, bottom, end, bottom, color="ink2")
+        p.line(begin, top, begin, bottom, color="ink2")
+        p.text((begin + end) / 2, bottom + 38, "elements of a node", color="ink2", anchor="middle", size=12)
+        for width in widths:
+            p.text(scale.at(width), bottom + 18, str(width), color="ink2", anchor="middle", size=12)
+    p.text(16, 406, f"bench/results/gpu-blink-widths-1.json, -2.json: commit {writes['commit'][:7]}; "
+           f"gpu-blink-visit-1.json: {visits['commit'][:7]}; H200; published/large-pages.json:", color="ink2",
+           size=11)  # fmt: skip
+    p.text(16, 421, "K. Kaczmarek, Experimental B+-tree for GPU, whose curves have no table", color="ink2", size=11)
     return p
 
 
@@ -548,6 +684,7 @@ def paper_ratios(theme: str) -> Picture:
     p.text((left + right) / 2, bottom + 34, "ratio (logarithmic)", color="ink2", anchor="middle", size=12)
     y = top
     for title, name, rows in parts:
+        p.ground(14, y - 11, 8 + 6.9 * len(title), 15)
         p.text(16, y, title, weight=600, size=12)
         y += 8
         statements = [s for s in read(f"published/{name}.json")["statements"] if "ratio" in s]
@@ -615,8 +752,8 @@ def layers(theme: str) -> Picture:
 
 
 PLOTS = {"as-of": as_of, "taq": taq, "gpu-find": gpu_find, "gpu-writes": gpu_writes, "cpu-peers": cpu_peers,
-         "paper-btree": paper_btree, "paper-hybrid": paper_hybrid, "paper-ratios": paper_ratios,
-         "layers": layers}  # fmt: skip
+         "paper-btree": paper_btree, "paper-engine": paper_engine, "paper-pages": paper_pages,
+         "paper-hybrid": paper_hybrid, "paper-ratios": paper_ratios, "layers": layers}  # fmt: skip
 
 
 def main() -> int:

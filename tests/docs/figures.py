@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown, and the table
-of runs names the commit of each file that README.md links.
+"""Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown, and so are
+those of the sentences below of README.md and docs/comparison.md. The table of runs has the commit, date, machine and
+command of each file that README.md links.
 
 usage: figures.py
 
@@ -11,6 +12,7 @@ that a new figure brings its source along; `WITHOUT` names those that a page of 
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 import re
 import sys
@@ -158,18 +160,102 @@ def tables(text):
         yield [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
 
 
-def unnamed_commits(text):
-    """Files whose commit the table of runs does not have."""
+def times(values, digits=2):
+    """From the smallest to the largest."""
+    return f"{min(values):.{digits}f}x to {max(values):.{digits}f}x"
+
+
+def threads(name, op):
+    return rate(name, op=op, threads=2) / rate(name, op=op, threads=1)
+
+
+def readme_sentences():
+    """Words of README.md that have figures outside of a table."""
+    memory = [r["bytes_per_key"] / {"u32": 8, "u64": 16}[r["key_type"]]
+              for r in rows("cpu-memory", aggregates="none") + rows("gpu-memory", aggregates="all")]  # fmt: skip
+    visits, builds = [[r["ratio"][p] for r in rows(n)] for n, p in (("gpu-visit", "reduce"), ("gpu-build", "cub-sort"))]
+    (batch,) = rows("query-engine/batches-gpu", op="batch of range sums", queries=2**16)
+    as_of = [rows(f"query-engine/as-of-{d}", op="the whole statement")[0]["rate"] / 1e6 for d in ("gpu", "cpu")]
+    yield f"Memory is {min(memory):.2f}x of keys and values, {max(memory):.2f}x with all aggregates"
+    yield f"Visiting all pairs runs at {times(visits)} of a plain reduction"
+    yield f"building from unsorted pairs at {times(builds)} of CUB's radix sort"
+    yield (f"Two threads do {threads('cpu-threads', 'find'):.2f}x of one in the static tree, bounds "
+           f"{threads('cpu-threads', 'lower-bound'):.2f}x")  # fmt: skip
+    yield f"two that insert and find in a B-link tree {threads('cpu-blink-threads', 'mixed'):.1f}x"
+    yield f"{batch['rate'] / 1e6:.0f} million range sums per second in batches of 2^16 over 2^27 rows"
+    yield f"An as-of join of 2^26 x 2^26 rows runs at {as_of[0]:.1f} million rows per second"
+    yield f"and at {as_of[1]:.1f} on the 16 cores of its host"
+
+
+def comparison_sentences():
+    """Words of docs/comparison.md that have figures."""
+    finds = [r["ratio"]["thrust-lower-bound"] for kind in ("u32", "u64") for r in rows(f"gpu-find-{kind}")]
+    builds = [r["ratio"]["cub-sort"] for r in rows("gpu-build")]
+    tpch = [1 / r["ratio"]["duckdb"] for r in rows("query-engine/tpch-cpu")]
+    mean = math.exp(sum(map(math.log, tpch)) / len(tpch))
+    ranges, joins = "query-engine/ranges-cpu", "query-engine/joins-cpu"
+    with open(ROOT / "bench" / "results" / "python-joins.json") as file:
+        frames = json.load(file)
+    once = [r["polars"] / r["espalier polars"] for r in frames["results"] + frames["before"]]
+    with open(ROOT / "bench" / "results" / "published" / "kx-nyse-taq.json") as file:
+        kx = {r["solution"]: r["ms"] for r in json.load(file)["results"]}
+    insert = [ratio("cpu-blink", "absl-btree", op="insert", path=p) for p in ("bulk", "per-key")]
+    yield f"{times(finds, 1)} the rate of `thrust::lower_bound`"
+    yield f"({ratio('gpu-sorted', 'thrust-lower-bound'):.1f}x where the queries are sorted)"
+    yield f"built at {times(builds)} of the rate of CUB's sort"
+    share = ratio(ranges, "duckdb", op="COUNT and SUM over 10 % of the rows")
+    yield f"COUNT and SUM over 10 % of 2^24 rows take 1/{share:.0f} of its time"
+    with_index, without = (ratio(joins, "duckdb", op=f"as-of join, {w} an index") for w in ("with", "without"))
+    yield f"as-of joins 1/{without:.1f} without and 1/{with_index:.1f} with an index"
+    yield f"take {min(tpch):.2f} to {max(tpch):.2f} of its time, {mean:.2f} in the geometric mean"
+    yield f"the 1,000 rows by range ({ratio(ranges, 'duckdb', op='1,000 rows by range'):.0f}x)"
+    yield f"takes 1/{min(once):.1f}"
+    yield f"to 1/{max(once):.1f}"
+    yield f"{kx['KDB-X']:.1f} ms with a kept grouped attribute, and {kx['KDB-X (NoAttr)']:.0f} ms where the query"
+    yield f"polars takes {kx['Polars'] / 1e3:.1f} s, DuckDB {kx['DuckDB (Sym, Time Sort)'] / 1e3:.1f} s on rows sorted"
+    yield f"({kx['DuckDB (Index)'] / 1e3:.1f} s with an index"
+    yield f"pandas {kx['Pandas'] / 1e3:.0f} s"
+    yield f"{insert[0]:.1f}x as fast as a batch and {insert[1]:.1f}x as fast key by key"
+    yield f"finds {ratio('cpu-blink', 'absl-btree', op='find'):.1f}x as fast"
+
+
+def missing_sentences():
+    for name, sentences in (("README.md", readme_sentences), ("docs/comparison.md", comparison_sentences)):
+        text = " ".join((ROOT / name).read_text().split())
+        for words in sentences():
+            if words not in text:
+                yield f"{name}: bench/results says '{words}', which is not in the page"
+
+
+def wrong_runs(text):
+    """Files whose run the table of runs describes in another way."""
     (runs,) = [table for table in tables(text) if table[0][0] == "table"]
-    named = set(re.findall(r"\b[0-9a-f]{7}\b", " ".join(row[1] for row in runs)))
+    machine = ""
+    known = []
+    for what, when, where, command in runs[2:]:
+        machine = machine if where.startswith("the same") else where
+        known.append((when, machine, command))
     for name in sorted(set(re.findall(r"\(bench/results/([\w/-]+)\.json\)", text))):
-        commit = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())["commit"][:7]
-        if commit not in named:
-            yield f"README.md: the table of runs does not have {commit}, the commit of bench/results/{name}.json"
+        file = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
+        commit, day = file["commit"][:7], file["date"][8:10]
+        gpus = file["machine"]["gpus"]
+        processor = gpus[0]["name"] if gpus else file["machine"]["cpu"].replace("-", " ")
+        index = (re.search(r"--index (\w+)|bench (static|blink|radix|hybrid)", file["command"]) or [0, "static"])[1]
+        fitting = [
+            command for when, machine, command in known
+            if commit in when and re.search(rf"(2026-11-|and ){day}\b", when) and processor in machine
+        ]  # fmt: skip
+        if not any(re.search(rf"`[^`]*\b{index}\b", command) for command in fitting):
+            yield (f"README.md: no row of the table of runs has {commit}, the {day}th, {processor} and "
+                   f"`{index}`, as bench/results/{name}.json")  # fmt: skip
+        if file["commit"].endswith("-dirty") and not any(
+            commit in when and "local changes" in when for when, *_ in known
+        ):
+            yield f"README.md: the table of runs does not say that {commit} had local changes"
 
 
 def main():
-    wrong, seen = list(unnamed_commits((ROOT / "README.md").read_text())), set()
+    wrong, seen = [*wrong_runs((ROOT / "README.md").read_text()), *missing_sentences()], set()
     for table in tables((ROOT / "README.md").read_text()):
         if table[0][0] in TABLES_WITHOUT_FIGURES:
             continue
