@@ -2,7 +2,8 @@
 """The code blocks of README.md and docs/: what a page shows compiles, runs and gives the answers in its comments.
 
 usage: blocks.py check              every python, cpp and sql block says how it is tested; examples equal their files;
-                                    scripts of the repository that a page starts can be started
+                                    scripts of the repository that a page starts can be started; a design page is read
+                                    in five minutes
        blocks.py cpp FOLDER         writes a program for each cpp block that is compiled (tests/CMakeLists.txt)
        blocks.py run ESPALIER       runs the sql blocks of each page, and its commands, with this program
 
@@ -30,6 +31,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LONGEST_DESIGN_PAGE = 1250  # words without tables and pictures: five minutes at 250 a minute
 
 
 @dataclasses.dataclass
@@ -102,6 +104,10 @@ def check() -> int:
             for name in re.findall(r"^([\w.-]+(?:/[\w.-]+)+)(?= |$)", block.text, re.MULTILINE):
                 if (ROOT / name).is_file() and not name.startswith("build/") and not os.access(ROOT / name, os.X_OK):
                     wrong.append(f"{block.place}: {name} cannot be started; its mode lacks x")
+    for page in sorted((ROOT / "docs" / "design").glob("*.md")):
+        prose = re.sub(r"^ *```.*?^ *```$|^ *\|.*?$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        if (words := len(prose.split())) > LONGEST_DESIGN_PAGE:
+            wrong.append(f"docs/design/{page.name}: {words} words, more than {LONGEST_DESIGN_PAGE}; cut it into two pages")
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     return 1 if wrong else 0
 
