@@ -2,10 +2,13 @@
 """The code blocks of README.md and docs/: what a page shows compiles, runs and gives the answers in its comments.
 
 usage: blocks.py check              every python, cpp and sql block says how it is tested; examples equal their files;
-                                    scripts of the repository that a page starts can be started; a design page is read
-                                    in five minutes
+                                    scripts of the repository that a page starts can be started and have the options
+                                    that it shows; a design page is read in five minutes
        blocks.py cpp FOLDER         writes a program for each cpp block that is compiled (tests/CMakeLists.txt)
-       blocks.py run ESPALIER       runs the sql blocks of each page, and its commands, with this program
+       blocks.py run ESPALIER       runs the sql blocks of each page, and its commands, with this program; the commands
+                                    and options of espalier that blocks show exist
+       blocks.py link PREFIX [CUDA] the first program of README.md with the command that stands below it, against the
+                                    library installed in PREFIX; CUDA: the folder of nvcc if it has the GPU side
 
 python/tests/test_documentation.py runs the python blocks, with the wheel installed.
 
@@ -104,12 +107,28 @@ def check() -> int:
             for name in re.findall(r"^([\w.-]+(?:/[\w.-]+)+)(?= |$)", block.text, re.MULTILINE):
                 if (ROOT / name).is_file() and not name.startswith("build/") and not os.access(ROOT / name, os.X_OK):
                     wrong.append(f"{block.place}: {name} cannot be started; its mode lacks x")
+    for place, command in commands(r"(?:^|\| )(scripts/[\w-]+ .*)"):
+        script, *options = command.split()
+        known = subprocess.run([ROOT / script, "--help"], capture_output=True, text=True, check=True).stdout
+        wrong += [f"{place}: {script} has no {o}" for o in options if o.startswith("--") and o not in known]
     for page in sorted((ROOT / "docs" / "design").glob("*.md")):
         prose = re.sub(r"^ *```.*?^ *```$|^ *\|.*?$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
         if (words := len(prose.split())) > LONGEST_DESIGN_PAGE:
             wrong.append(f"docs/design/{page.name}: {words} words, more than {LONGEST_DESIGN_PAGE}; cut it into two pages")
     print("\n".join(wrong), file=sys.stderr, end="\n" if wrong else "")
     return 1 if wrong else 0
+
+
+def commands(pattern: str) -> list[tuple[str, str]]:
+    """Place and text of commands in the blocks without a language, each on one line and without its comment."""
+    found = []
+    for page in [*pages(), ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md"]:
+        for block in blocks_of(page):
+            lines = re.sub(r"\\\n *", "", block.text) if block.language == "" else ""
+            for line in lines.splitlines():
+                if match := re.search(pattern, line.partition(" #")[0]):
+                    found.append((block.place, match[1]))
+    return found
 
 
 def program_of(block: Block) -> str:
@@ -170,8 +189,50 @@ def run_commands(program: str, block: Block) -> list[str]:
     return [f"{block.place}: {done.stderr.strip()}"] if done.returncode != 0 else []
 
 
+def unknown_options(program: str) -> list[str]:
+    """Commands and options of espalier that its help does not have."""
+    wrong, helped = [], {}
+    shown = commands(r"(?:^|\| )(?:build/\w+/)?espalier ([a-z].*)")
+    assert len(shown) > 10, f"only {len(shown)} commands of espalier are found"
+    for place, command in shown:
+        words = re.split(r" [<>|&;]+ ", command.replace("[", " ").replace("]", " "))[0].split()
+        names = []
+        for word in words:
+            if not re.fullmatch(r"[a-z-]+", word) or word.startswith("-"):
+                break
+            names.append(word)
+        while names:  # words behind a subcommand may be arguments: its help is the longest that exists
+            if tuple(names) not in helped:
+                done = subprocess.run([program, *names, "--help"], capture_output=True, text=True)
+                helped[tuple(names)] = done.stdout if done.returncode == 0 else None
+            if helped[tuple(names)] is not None:
+                break
+            names.pop()
+        if not names:
+            wrong.append(f"{place}: espalier has no {words[0]}")
+            continue
+        options = {w.partition("=")[0] for w in words if w.startswith("--")}
+        missing = [o for o in sorted(options) if not re.search(rf"{o}\b", helped[tuple(names)])]
+        wrong += [f"{place}: espalier {' '.join(names)} has no {o}" for o in missing]
+    return wrong
+
+
+def link(prefix: str, cuda: str) -> int:
+    """What a reader of the first page does behind scripts/demo and cmake --install."""
+    (program,) = [b for b in blocks_of(ROOT / "README.md") if b.language == "cpp" and "// sum.cpp" in b.text]
+    (command,) = [c for place, c in commands(r"^(g\+\+ .*sum\.cpp.*)") if place.startswith("README.md")]
+    if cuda:
+        ((_, more),) = re.findall(r"^# of (build/cuda), behind that: (.*)$", (ROOT / "docs/cpp.md").read_text(), re.M)
+        more = more.replace("/usr/local/cuda/lib64", f"{cuda}/../lib64")
+        command = command.replace(" && ", f" {more} && ")
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "sum.cpp").write_text(program.text)
+        command = command.replace("~/espalier", prefix)
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder).returncode
+
+
 def run(program: str) -> int:
-    wrong = []
+    wrong = unknown_options(program)
     for page in pages():
         wrong += run_sql(program, page)
     for block in all_blocks():
@@ -183,13 +244,18 @@ def run(program: str) -> int:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = arguments.add_subparsers(dest="command", required=True)
-    commands.add_parser("check")
-    commands.add_parser("cpp").add_argument("folder", type=pathlib.Path)
-    commands.add_parser("run").add_argument("program")
+    verbs = arguments.add_subparsers(dest="command", required=True)
+    verbs.add_parser("check")
+    verbs.add_parser("cpp").add_argument("folder", type=pathlib.Path)
+    verbs.add_parser("run").add_argument("program")
+    link_command = verbs.add_parser("link")
+    link_command.add_argument("prefix")
+    link_command.add_argument("cuda", nargs="?", default="")
     options = arguments.parse_args()
     if options.command == "cpp":
         return write_programs(options.folder)
+    if options.command == "link":
+        return link(options.prefix, options.cuda)
     return check() if options.command == "check" else run(str(pathlib.Path(options.program).resolve()))
 
 
