@@ -230,24 +230,27 @@ def missing_sentences():
 def wrong_runs(text):
     """Files whose run the table of runs describes in another way."""
     (runs,) = [table for table in tables(text) if table[0][0] == "table"]
-    machine = ""
-    known = []
-    for what, when, where, command in runs[2:]:
-        machine = machine if where.startswith("the same") else where
-        known.append((when, machine, command))
-    for name in sorted(set(re.findall(r"\(bench/results/([\w/-]+)\.json\)", text))):
+    machines, known = [], []
+    for _, when, where, command in runs[2:]:
+        if not where.startswith("the same"):
+            machines.append(where)
+        known.append((when, " ".join(machines if where == "the same two" else machines[-1:]), command))
+    parts = [f"query-engine/{p}-cpu" for p in ("ranges", "joins", "loads")]
+    parts += [f"query-engine/{p}-gpu" for p in ("batches", "as-of")]
+    for name in sorted({*re.findall(r"\(bench/results/([\w/-]+)\.json\)", text), *parts}):
         file = json.loads((ROOT / "bench" / "results" / f"{name}.json").read_text())
         commit, day = file["commit"][:7], file["date"][8:10]
         gpus = file["machine"]["gpus"]
         processor = gpus[0]["name"] if gpus else file["machine"]["cpu"].replace("-", " ")
-        index = (re.search(r"--index (\w+)|bench (static|blink|radix|hybrid)", file["command"]) or [0, "static"])[1]
+        spelled = re.search(r"--(?:index|suite) (\w+)|bench ([a-z]+)", file["command"])
+        index = spelled[1] or spelled[2] if spelled else "static"
         fitting = [
             command for when, machine, command in known
             if commit in when and re.search(rf"(2026-11-|and ){day}\b", when) and processor in machine
         ]  # fmt: skip
         if not any(re.search(rf"`[^`]*\b{index}\b", command) for command in fitting):
             yield (f"README.md: no row of the table of runs has {commit}, the {day}th, {processor} and "
-                   f"`{index}`, as bench/results/{name}.json")  # fmt: skip
+                   f"`{index}`, which bench/results/{name}.json has")  # fmt: skip
         if file["commit"].endswith("-dirty") and not any(
             commit in when and "local changes" in when for when, *_ in known
         ):
