@@ -4,8 +4,8 @@ usage: stage.py OUT [--espalier PROGRAM]
 
 Pages keep their paths, so links between them are valid as they are. A link to another file of the repository becomes a
 download; one to README.md, to a folder with a page of its own, or to nothing is handled here: a dead link is an error.
-Made pages: the reference of Python from python/espalier, of C++ from a list of classes, of the command line from
-`espalier --help`, the list of examples, the list of design pages.
+Made pages: the first page and the figures from README.md, the reference of Python from python/espalier, of C++ from a
+list of classes, of the command line from `espalier --help`, the list of examples, the list of design pages.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def outside_code(text: str, change) -> str:
 class Stage:
     def __init__(self, out: pathlib.Path, program: str | None):
         self.out, self.program, self.dead = out, program, []
-        self.pages = set(pages()) | set(FOLDERS.values())
+        self.pages = set(pages()) | set(FOLDERS.values()) | {"measured.md"}
 
     def write(self, page: str, text: str) -> None:
         path = self.out / page
@@ -91,7 +91,8 @@ class Stage:
         if name in FOLDERS:
             name = FOLDERS[name]
         elif name == "README.md":
-            name, hash_mark, anchor = "index.md", "", ""  # the first page of the site is another one
+            name = "measured.md" if anchor == "measured" else "index.md"  # its parts are pages here
+            hash_mark = anchor = ""
         elif re.fullmatch(r"bench/results/[\w-]+/part-[\w-]+\.md", name):
             name = os.path.dirname(name) + "/tables.md"  # has the tables of all parts
         elif name not in self.pages:
@@ -115,10 +116,12 @@ class Stage:
                 self.dead.append(str(dead))
                 return found[0]
 
-        # Sphinx has a switch for light and dark, where Markdown elsewhere asks the browser.
+        # Sphinx has a switch for light and dark, where Markdown elsewhere asks the browser. On a phone a plot keeps the
+        # size of its words and is moved sideways in its box.
         text = re.sub(
             r'<picture>\n +<source [^>]*srcset="([^"]+)">\n +<img alt="([^"]*)" src="([^"]+)">\n</picture>',
-            r"```{image} \3\n:class: only-light\n:alt: \2\n```\n```{image} \1\n:class: only-dark\n:alt: \2\n```",
+            r":::{container} plot\n```{image} \3\n:class: only-light\n:alt: \2\n```\n```{image} \1\n:class: only-dark\n"
+            r":alt: \2\n```\n:::",
             text,
         )
         # Link texts may be broken over two lines; the address never is.
@@ -132,6 +135,12 @@ class Stage:
         first_screen, mark, _ = (ROOT / "README.md").read_text().partition("**Next:**")
         assert mark, "README.md has no paragraph that begins with **Next:**"
         self.write("index.md", self.staged("index.md", first_screen) + (SITE / "index.md").read_text())
+
+    def measured(self) -> None:
+        """The figures of README.md."""
+        _, mark, figures = (ROOT / "README.md").read_text().partition("\n## Measured\n")
+        assert mark, "README.md has no section Measured"
+        self.write("measured.md", "# Measured\n" + self.staged("measured.md", figures.partition("\n## ")[0]) + "\n")
 
     def toctree(self, entries: list[str]) -> str:
         return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(entries) + "\n```\n"
@@ -160,7 +169,7 @@ class Stage:
             ),
         )
         measured = sorted(n for n in self.pages if n.startswith("bench/results/") and n.endswith("tables.md"))
-        pages = have("ARCHITECTURE.md", "docs/comparison.md", "docs/bench.md")
+        pages = ["/measured", *have("ARCHITECTURE.md", "docs/comparison.md", "docs/bench.md")]
         pages += ["/docs/design/index", "/bench/results/index", *have(*measured)]
         self.write("explanation/index.md", "# Explanation\n\n" + self.toctree(pages))
         self.write("project/index.md", "# Project\n\n" + self.toctree(
@@ -374,6 +383,7 @@ def main() -> int:
     for name in pages():
         stage.page(name)
     stage.first_page()
+    stage.measured()
     stage.runs()
     stage.examples()
     stage.lists()

@@ -3,8 +3,8 @@
 
 usage: site_test.py SITE [--shots FOLDER]      (with pictures: all pages in all four ways)
 
-No page scrolls sideways, asks another machine for anything, or has an error; pictures load; the search finds. Returns 77
-where Chromium or Playwright is missing.
+No page scrolls sideways, asks another machine for anything, or has an error; pictures load; the words of plots are as
+large on a phone as elsewhere; the search finds. Returns 77 where Chromium or Playwright is missing.
 """
 
 import argparse
@@ -17,7 +17,9 @@ PAGES = [
     "docs/tutorials/joins",
     "docs/howto/own-kernel",
     "docs/python",
+    "measured",
     "docs/comparison",
+    "docs/bench",
     "docs/explorer",
     "reference/cpp",
     "reference/python",
@@ -25,9 +27,11 @@ PAGES = [
     "ARCHITECTURE",
     "bench/results/index",
 ]
+WITH_PLOTS = {"index", "measured", "docs/comparison", "docs/bench", "ARCHITECTURE"}
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 USUAL = {("desktop", "light"), ("phone", "dark")}
 HANG = 300_000  # milliseconds: more than a machine with any load needs
+PLOTS = "() => [...document.querySelectorAll('.plot img')].filter((i) => i.offsetParent).map((i) => i.clientWidth)"
 LOADED = "() => [...document.images].filter((i) => i.offsetParent && !(i.complete && i.naturalWidth)).map((i) => i.src)"
 
 
@@ -48,6 +52,10 @@ def look(browser, site, name, size, scheme, shots):
     if sideways > 0:
         wrong.append(f"scrolls sideways by {sideways} pixels")
     wrong += [f"{src} did not load" for src in page.evaluate(LOADED)]
+    plots = page.evaluate(PLOTS)
+    if name in WITH_PLOTS and not plots:
+        wrong.append("shows no plot")
+    wrong += [f"a plot is {wide} pixels wide: its words are too small" for wide in plots if wide < 600]
     if page.evaluate("() => document.documentElement.dataset.theme") != scheme:
         wrong.append("has not the colours that the system asks for")
     if shots:
