@@ -141,9 +141,11 @@ run_ctest() (
 phase_rows=()
 failed_phases=0
 phase_status=0
+phase_remark=""
 phase() {
   local name=$1 start=$SECONDS verdict=passed
   shift
+  phase_remark="$(mktemp)"
   say "$name"
   set +e
   (
@@ -156,11 +158,51 @@ phase() {
     verdict="FAILED (exit code $phase_status)"
     failed_phases=$((failed_phases + 1))
   fi
-  phase_rows+=("$(printf '%-36s %5d s  %s' "$name" $((SECONDS - start)) "$verdict")")
+  phase_rows+=("$(printf '%-36s %5d s  %s' "$name" $((SECONDS - start)) "$verdict$(<"$phase_remark")")")
+  rm -f "$phase_remark"
 }
+
+# remark TEXT: for the row of the phase that is running.
+remark() { printf '; %s' "$1" >>"$phase_remark"; }
 
 # skip_phase NAME REASON
 skip_phase() { phase_rows+=("$(printf '%-36s %5s    %s' "$1" - "left out: $2")"); }
+
+# beside COMMAND...: runs phases while the caller goes on with others, until end_beside. Their output follows then, and
+# their rows come to the summary. They are in a process group of their own, which ends with the script.
+beside_group=""
+beside() {
+  beside_log="$(mktemp)" beside_rows="$(mktemp)" failed_beside="$(mktemp)"
+  trap stop_beside EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  set -m
+  (
+    trap - EXIT INT TERM
+    phase_rows=() failed_phases=0
+    "$@"
+    if ((${#phase_rows[@]} > 0)); then printf '%s\n' "${phase_rows[@]}" >"$beside_rows"; fi
+    echo "$failed_phases" >"$failed_beside"
+  ) >"$beside_log" 2>&1 </dev/null &
+  beside_group=$!
+  set +m
+}
+end_beside() {
+  local rows failed
+  wait "$beside_group" || true
+  beside_group=""
+  cat "$beside_log"
+  mapfile -t rows <"$beside_rows"
+  if ((${#rows[@]} > 0)); then phase_rows+=("${rows[@]}"); fi
+  failed="$(<"$failed_beside")"
+  if [[ -z $failed ]]; then
+    phase_rows+=("a part that ran beside others was ended before it was done")
+    failed=1
+  fi
+  failed_phases=$((failed_phases + failed))
+  rm -f "$beside_log" "$beside_rows" "$failed_beside"
+}
+stop_beside() { [[ -z $beside_group ]] || kill -TERM -- "-$beside_group" 2>/dev/null || true; }
 
 # summary: the table of phases.
 summary() {
