@@ -120,7 +120,7 @@ bool is_a_prefix(const static_tree<std::uint32_t, std::uint32_t>& snapshot, cons
 }
 
 TEST_P(BlinkTreeOwner, ASnapshotIsOfOneMomentWhileTheOwnerWrites) {
-  constexpr std::size_t n = 12000 / less_work;
+  constexpr std::size_t n = 4000 / less_work;
   const device dev = GetParam()->dev;
   array<std::uint32_t> order = keys_from(0, 3, n);
   random_words random(5);
