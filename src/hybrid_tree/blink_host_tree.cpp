@@ -3,8 +3,8 @@
 // Its inner levels are the tree's express lane. Invariant: the lane does not change between two writes, so pointers
 // into it and line numbers stay valid. Reads would rebuild a lane that is too stale; if such a lane is kept, the tree
 // is therefore marked as having live refs (blink_index::view), until maintain() or a merge ends that.
-#include <mutex>
-#include <optional>
+#include <algorithm>
+#include <vector>
 
 #include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
@@ -18,11 +18,12 @@ class blink_host_tree final : public host_tree {
   blink_host_tree(const device& host, element_type elements, double fill, const void* keys, const void* values,
                   std::size_t n)
       : order_(host.make_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
+    size_ = tree_->size(order_);
     (void)notes_lane();
   }
 
-  [[nodiscard]] std::size_t size() const override { return totals().size; }
-  [[nodiscard]] std::size_t bytes() const override { return totals().bytes; }
+  [[nodiscard]] std::size_t size() const override { return size_; }
+  [[nodiscard]] std::size_t bytes() const override { return tree_->stats(tree_->get_device().make_stream()).bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
   [[nodiscard]] any_inner_levels_view upper() const override {
     std::size_t builds = 0;
@@ -68,14 +69,17 @@ class blink_host_tree final : public host_tree {
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_mode wish) override {
     inner_update update;
-    totals_.reset();
     way_choice choice = choose_way(wish, tree_->explain(op, n, {}), bytes_of_upper(upper()));
     if (choice.way == update_mode::synchronised && !makes_room(op == write_op::erase ? 0 : n))
       choice = {update_mode::asynchronous, "there is no room for as many leaves as key by key might make."};
     const bool by_key = choice.way == update_mode::synchronised;
+    std::vector<std::uint8_t> own_mask(done == nullptr ? n : 0);
+    if (done == nullptr) done = own_mask.data();
     tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
                  now());
     // The batch is in the tree: nothing fails for lack of memory from here on.
+    const auto changed = static_cast<std::size_t>(std::count(done, done + n, std::uint8_t{1}));
+    size_ = op == write_op::erase ? size_ - changed : op == write_op::update ? size_ : size_ + changed;
     update.way = choice.way;
     update.reason = std::move(choice.reason);
     update.anew = notes_lane();
@@ -84,18 +88,6 @@ class blink_host_tree final : public host_tree {
   }
 
  private:
-  struct sums {
-    std::size_t size, bytes;
-  };
-  /// Counts leaf by leaf, so once after each write, on the first request.
-  [[nodiscard]] sums totals() const {
-    const std::lock_guard lock(totals_lock_);
-    if (!totals_) {
-      const blink_stats s = tree_->stats(tree_->get_device().make_stream());
-      totals_ = {s.size, s.bytes};
-    }
-    return *totals_;
-  }
   /// In a separate stream, which has no thread: reads do not wait for those of other calls.
   [[nodiscard]] execution now() const { return {tree_->get_device().make_stream(), true}; }
 
@@ -135,8 +127,8 @@ class blink_host_tree final : public host_tree {
   std::unique_ptr<blink_index> tree_;
   // The lane as of the last write: line numbers of another lane are not used.
   std::size_t builds_ = 0, lines_ = 0;
-  mutable std::mutex totals_lock_;
-  mutable std::optional<sums> totals_;
+  // Counted by the writes: the tree itself does not know its size while it is marked as having live refs.
+  std::size_t size_ = 0;
 };
 
 }  // namespace

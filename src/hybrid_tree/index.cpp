@@ -67,16 +67,14 @@ class hybrid_tree_index final : public hybrid_index {
     host_tree_ = options.layout == hybrid_layout::implicit
                      ? make_static_host_tree(memory_.host(), elements, options.keep, keys, values, n)
                      : make_blink_host_tree(memory_.host(), elements, options.fill, keys, values, n);
+    size_ = host_tree_->size();
     renew();
   }
 
   [[nodiscard]] const device& get_device() const override { return device_; }
   [[nodiscard]] const device& host() const override { return host_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
-  [[nodiscard]] std::size_t size() const override {
-    const auto lock = gate_.lock_shared();
-    return host_tree_->size();
-  }
+  [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] hybrid_stats stats() const override {
     const auto lock = gate_.lock_shared();
     const std::lock_guard device_lock(device_mutex_);
@@ -155,6 +153,7 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = gate_.lock_exclusive();
     device_part_.leaves.reset();  // lines that it reads may be freed
     inner_update update = host_tree_->write(op, keys, values, n, done, way);
+    size_ = host_tree_->size();
     update_ = {update.way, 0, 0, std::move(update.reason)};
     // The batch is in the tree. Without memory for the device's copy, the host works alone.
     if (!with_memory([&] { follow(update); })) {
@@ -552,6 +551,7 @@ class hybrid_tree_index final : public hybrid_index {
   hybrid_options options_;
   host_segment_memory memory_;
   std::unique_ptr<host_tree> host_tree_;
+  std::atomic<std::size_t> size_ = 0;  ///< after the last write; read without the gate
   mutable fair_shared_mutex gate_;
   // The following members are changed while the device, or the gate exclusively, is held.
   mutable std::mutex device_mutex_;

@@ -183,7 +183,7 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
 
   // ---- properties --------------------------------------------------------------------------------------------------
 
-  /// Number of elements. O(1), except that the first call after a write of the regular layout counts the leaves.
+  /// Number of elements, with those of completed writes. O(1) without a lock.
   [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device that walks the inner levels.
