@@ -2,6 +2,7 @@
 #include "espalier/join/asof_join.hpp"
 
 #include "join/asof_last_seen.hpp"
+#include "join/asof_partitions.hpp"
 #include "join/asof_runs.hpp"
 
 namespace espalier {
@@ -9,6 +10,18 @@ namespace espalier {
 namespace {
 
 using namespace join_detail;
+
+/// Whether a join by partitions pays. One thread of a Xeon at 2.5 GHz, 2^20 left rows, milliseconds of CPU time by
+/// partitions / by sorts: random order 58 / 96 for 2^20 right rows, 264 / 350 for 2^23, and with 500 groups 73 / 403
+/// and 307 / 3,598; but 58 / 54 and 203 / 65 if the right side is in order and there are no groups.
+template <class Key>
+bool wants_partitions(const clean_rows<Key>& left, const clean_rows<Key>& right, std::uint32_t groups) {
+  constexpr std::size_t least_rows = std::size_t{1} << 17;
+  if (left.n + right.n < least_rows || groups > partitioned_asof_join<Key>::most_groups) return false;
+  if (right.codes == nullptr) return !left.is_sorted && !right.is_sorted && !fits_directory<Key>(right.n);
+  if (left.is_sorted_in_groups && right.is_sorted_in_groups) return false;
+  return !right.is_sorted_in_groups || right.n / 8 <= left.n;
+}
 
 template <class Key>
 void asof_of_type(const join_side& left_side, const join_side& right_side, std::span<row_number> rows,
@@ -21,6 +34,10 @@ void asof_of_type(const join_side& left_side, const join_side& right_side, std::
   fill_unmatched(backend, left, rows);
   if (left.codes != nullptr && left.is_sorted && right.is_sorted) {
     asof_by_last_seen(backend, dev, left, right, right_side.groups, options, tolerance, rows);
+    return;
+  }
+  if (wants_partitions(left, right, right_side.groups) &&
+      partitioned_asof_join<Key>(backend, dev, left, right, right_side.groups, options, tolerance, rows.data()).run()) {
     return;
   }
   const auto right_ordered = order_rows(backend, dev, right, right_side.groups, sorts_rows::always);

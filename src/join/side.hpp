@@ -356,15 +356,19 @@ template <class Key>
   return out;
 }
 
-/// A directory of n sorted keys for left rows of one group that are in no order; empty where it does not pay. Keys and
-/// directory must fit a core's L2 cache: random accesses to 2^20 keys of 8 bytes made an as-of join of 2^20 left rows
-/// twice as long as a sort of the left rows did.
+/// Keys and directory must fit a core's L2 cache: random accesses to 2^20 keys of 8 bytes made an as-of join of 2^20
+/// left rows twice as long as a sort of the left rows did.
+template <class Key>
+[[nodiscard]] constexpr bool fits_directory(std::size_t n) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 20;
+  return n <= most_bytes / (sizeof(Key) + sizeof(std::uint32_t) / 2);
+}
+
+/// A directory of n sorted keys for left rows of one group that are in no order; empty where it does not pay.
 template <class Key>
 [[nodiscard]] key_directory<Key> directory_for(const cpu_backend& backend, const clean_rows<Key>& left, const Key* keys,
                                                std::size_t n) {
-  constexpr std::size_t most_bytes = std::size_t{1} << 20;
-  if (left.codes != nullptr || left.is_sorted || left.n < many_queries) return {};
-  if (n > most_bytes / (sizeof(Key) + sizeof(std::uint32_t) / 2)) return {};
+  if (left.codes != nullptr || left.is_sorted || left.n < many_queries || !fits_directory<Key>(n)) return {};
   return {backend, keys, n};
 }
 

@@ -200,6 +200,107 @@ TYPED_TEST(AsofJoin, LargeLeftSidesInNoOrder) {
   }
 }
 
+/// The as-of join by one stable sort of the right side and a search per left row, for sides that are too large for the
+/// definition.
+template <class Key>
+std::vector<row_number> stable_order(const side_data<Key>& right) {
+  std::vector<row_number> order;
+  for (std::size_t j = 0; j < right.keys.size(); ++j) {
+    if (!right.matches_nothing(j)) order.push_back(static_cast<row_number>(j));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](row_number a, row_number b) {
+    return std::pair(right.code(a), right.keys[a]) < std::pair(right.code(b), right.keys[b]);
+  });
+  return order;
+}
+template <class Key>
+std::vector<row_number> sorted_asof(const side_data<Key>& left, const side_data<Key>& right,
+                                    const std::vector<row_number>& order, const asof_options& options,
+                                    std::optional<long double> tolerance) {
+  std::vector<row_number> out;
+  const auto place = [&](row_number j) { return std::pair(right.code(j), right.keys[j]); };
+  for (std::size_t i = 0; i < left.keys.size(); ++i) {
+    const std::pair q(left.code(i), left.keys[i]);
+    const auto first_at = std::partition_point(order.begin(), order.end(), [&](row_number j) { return place(j) < q; });
+    const auto first_after =
+        std::partition_point(order.begin(), order.end(), [&](row_number j) { return !(q < place(j)); });
+    const auto below = options.allow_exact_matches ? first_after : first_at;
+    auto above = options.allow_exact_matches ? first_at : first_after;
+    if (options.direction == asof_direction::nearest && options.allow_exact_matches) above = first_after;
+    const bool has_below = below != order.begin() && right.code(below[-1]) == q.first;
+    const bool has_above = above != order.end() && right.code(*above) == q.first;
+    row_number row = no_row;
+    if (options.direction != asof_direction::forward && has_below) row = below[-1];
+    if (options.direction == asof_direction::forward && has_above) row = *above;
+    if (options.direction == asof_direction::nearest && has_above &&
+        (row == no_row || oracle_distance(q.second, right.keys[*above]) < oracle_distance(q.second, right.keys[row]))) {
+      row = *above;
+    }
+    if (row != no_row && tolerance && oracle_distance(q.second, right.keys[row]) > *tolerance) row = no_row;
+    out.push_back(left.matches_nothing(i) ? no_row : row);
+  }
+  return out;
+}
+
+// Sides in no order are joined partition by partition, unless most rows are in few partitions.
+TYPED_TEST(AsofJoin, LargeSidesInNoOrder) {
+  using Key = TypeParam;
+  std::mt19937_64 random(43);
+  constexpr std::size_t left_rows = 12'000, right_rows = 120'000;
+  constexpr Key least = std::numeric_limits<Key>::lowest(), most = std::numeric_limits<Key>::max();
+  const auto within = [&](std::uint32_t width) { return static_cast<Key>(random() % width); };
+  const std::pair<const char*, std::function<Key(std::size_t)>> right_keys[] = {
+      {"uniform", [&](std::size_t) { return within(3'000'000); }},
+      {"few values", [&](std::size_t) { return static_cast<Key>(within(300) * Key{7'000}); }},
+      {"values in bursts", [&](std::size_t) { return static_cast<Key>(within(30) * Key{70'000} + within(2'000)); }},
+      {"nothing in the middle", [&](std::size_t i) { return i % 2 == 0 ? within(100'000) : most - within(1'000); }},
+      {"with both ends of the type", [&](std::size_t i) { return i == 0   ? least
+                                                                 : i == 1 ? most
+                                                                          : within(2'000'000); }},
+      {"all equal", [&](std::size_t) { return Key{30'000}; }}};
+  for (const auto& [name, right_key] : right_keys) {
+    for (const std::uint32_t groups : {0u, 37u, 5'000u}) {
+      for (const bool has_nulls : {false, true}) {
+        const auto some = [&](std::size_t rows, const auto& key, std::uint32_t used) {
+          side_data<Key> side =
+              random_side<Key>(random, {.rows = rows, .groups = groups, .used_groups = used, .has_nulls = has_nulls});
+          for (std::size_t i = 0; i < rows; ++i) {
+            if (side.keys[i] == side.keys[i]) side.keys[i] = key(i);
+          }
+          std::shuffle(side.keys.begin(), side.keys.end(), random);
+          for (std::uint32_t& code : side.codes) {  // most rows are in few groups
+            if (code != no_group && random() % 4 != 0) code %= 3;
+          }
+          return side;
+        };
+        const auto right = some(right_rows, right_key, groups > 2 ? groups - groups / 8 : 0);
+        const auto left = some(
+            left_rows,
+            [&](std::size_t i) {
+              return i % 50 == 0   ? least
+                     : i % 50 == 1 ? most
+                     : i % 50 == 2 ? right.keys[i] == right.keys[i] ? right.keys[i] : Key{0}
+                                   : within(3'500'000);
+            },
+            0);
+        const std::vector<row_number> order = stable_order(right);
+        for (const asof_direction direction : directions) {
+          for (const bool exact : {true, false}) {
+            asof_options options{.direction = direction, .allow_exact_matches = exact};
+            std::optional<long double> limit;
+            if (random() % 2 == 0) options.tolerance = static_cast<int>(*(limit = 40));
+            const auto expected = sorted_asof(left, right, order, options, limit);
+            std::vector<row_number> rows(left_rows);
+            asof_join(left.side(), right.side(), rows, options, cpu_with(exact ? 2 : 1));
+            ASSERT_TRUE(rows == expected) << name << " groups " << groups << " nulls " << has_nulls << " direction "
+                                          << static_cast<int>(direction) << exact << " tolerance " << limit.has_value();
+          }
+        }
+      }
+    }
+  }
+}
+
 // The pass over groups reads ahead of its rows, except where a side ends: each side starts and ends before the other.
 TEST(AsofJoinParts, SidesThatStartOrEndEarly) {
   std::mt19937_64 random(13);
