@@ -409,12 +409,8 @@ def join_between(
         (sides.low.column, sides.high.column, sides.groups.right, sides.lower, sides.upper),
         sides.groups.count,
         keeps_all,
+        True,  # the spans of a point in the order of their rows
     )
-    # They come in the order of `start`; the answer has the spans of a point in the order of their rows.
-    descends = (left_rows[1:] == left_rows[:-1]) & (right_rows[1:] < right_rows[:-1])
-    if descends.any():
-        order = np.lexsort((right_rows, left_rows))
-        left_rows, right_rows = left_rows[order], right_rows[order]
     skipped = {a for a, b in sides.by if a == b}
     return _pairs(sides.points, sides.spans, left_rows, right_rows, skipped, suffix, call)
 
@@ -494,7 +490,7 @@ def join_overlaps(
     sides = _TwoSpans(
         left, right, start, finish, left_on, right_on, _sides(by, by_left, by_right, "by", call), closed, call
     )
-    left_rows, right_rows = _core.span_overlaps(*sides.arguments, keeps_all)
+    left_rows, right_rows = _core.span_overlaps(*sides.arguments, keeps_all, False)
     skipped = {a for a, b in sides.by if a == b}
     return _pairs(sides.left, sides.right, left_rows, right_rows, skipped, suffix, call)
 

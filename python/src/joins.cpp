@@ -156,7 +156,8 @@ row_array asof(const column_handle& left_on, const column_handle& right_on, cons
   return array_of(std::move(rows));
 }
 
-// ---- aggregates of windows and spans ---------------------------------------------------------------------------------
+// ---- aggregates of windows and spans
+// ---------------------------------------------------------------------------------
 
 using wanted_aggregate = std::pair<std::string, std::size_t>;  // function, value column
 
@@ -278,7 +279,8 @@ std::vector<column_handle> window_once(const column_handle& left_on, const colum
   return answers.finish();
 }
 
-// ---- spans -----------------------------------------------------------------------------------------------------------
+// ---- spans
+// -----------------------------------------------------------------------------------------------------------
 
 span_side spans_of(const column_handle& lower, const column_handle& upper, const codes_in& codes, std::uint32_t groups,
                    bool includes_lower, bool includes_upper) {
@@ -322,8 +324,10 @@ std::pair<buffer<row_number>, buffer<row_number>> pairs_by_left(join_pairs&& pai
   buffer<row_number> left(join_device(), total);
   if (unmatched[pieces] == 0) {
     backend.for_each_chunk(n, grain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        std::fill(left.data() + offsets[i], left.data() + offsets[i + 1], static_cast<row_number>(i));
+      // One element without a branch on the number of pairs: that of a row without pairs is overwritten by the next.
+      for (std::size_t i = first; i < last && offsets[i] < offsets[last]; ++i) {
+        left.data()[offsets[i]] = static_cast<row_number>(i);
+        for (std::size_t at = offsets[i] + 1; at < offsets[i + 1]; ++at) left.data()[at] = static_cast<row_number>(i);
       }
     });
     return {std::move(left), std::move(pairs.rows)};
@@ -367,13 +371,27 @@ span_side spans_of(const span_tuple& t, std::uint32_t groups) {
   return spans_of(std::get<0>(t), std::get<1>(t), std::get<2>(t), groups, std::get<3>(t), std::get<4>(t));
 }
 
+/// Sorts the right rows of each left row.
+void sort_by_row(join_pairs& pairs) {
+  const std::uint64_t* offsets = pairs.offsets.data();
+  cpu_backend(join_device()).for_each(pairs.offsets.size() - 1, [&](std::size_t i) {
+    row_number* const first = pairs.rows.data() + offsets[i];
+    row_number* const last = pairs.rows.data() + offsets[i + 1];
+    if (last - first > 1 && !std::is_sorted(first, last)) std::sort(first, last);
+  });
+}
+
+/// Pairs in the order of left rows. The right rows of a left row are in the order of their lower ends or, with
+/// `by_row`, of their numbers.
 std::pair<row_array, row_array> overlap_pairs(const span_tuple& left, const span_tuple& right, std::uint32_t groups,
-                                              bool keeps_all) {
+                                              bool keeps_all, bool by_row) {
   const span_side left_side = spans_of(left, groups), right_side = spans_of(right, groups);
   auto [left_rows, right_rows] = [&] {
     const unlocked parallel;
     const prepared_spans spans = prepared_spans::build(right_side, join_device());
-    return pairs_by_left(spans.overlaps(left_side), keeps_all);
+    join_pairs pairs = spans.overlaps(left_side);
+    if (by_row && !spans.is_in_row_order()) sort_by_row(pairs);
+    return pairs_by_left(std::move(pairs), keeps_all);
   }();
   return pair_arrays(std::move(left_rows), std::move(right_rows));
 }
@@ -388,7 +406,8 @@ offset_array overlap_counts(const span_tuple& left, const span_tuple& right, std
   return array_of(std::move(counts));
 }
 
-// ---- gathers ---------------------------------------------------------------------------------------------------------
+// ---- gathers
+// ---------------------------------------------------------------------------------------------------------
 
 /// The bytes of values[rows[i]], or of `fill` for no_row. The memory is the library's: its pool keeps pages that are
 /// mapped, and fresh pages of an array of NumPy take longer than the gather.
@@ -576,7 +595,8 @@ void bind_joins(nb::module_& m) {
   m.def("window_join", &window_once, nb::arg("left_on"), nb::arg("right_on"), none("left_codes"), none("right_codes"),
         nb::arg("groups"), nb::arg("left_order"), nb::arg("right_order"), nb::arg("values"), none("preceding"),
         none("following"), nb::arg("lower"), nb::arg("upper"), nb::arg("wanted"));
-  m.def("span_overlaps", &overlap_pairs, nb::arg("left"), nb::arg("right"), nb::arg("groups"), nb::arg("keeps_all"));
+  m.def("span_overlaps", &overlap_pairs, nb::arg("left"), nb::arg("right"), nb::arg("groups"), nb::arg("keeps_all"),
+        nb::arg("by_row"));
   m.def("count_span_overlaps", &overlap_counts, nb::arg("left"), nb::arg("right"), nb::arg("groups"));
 }
 

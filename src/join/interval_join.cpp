@@ -2,7 +2,8 @@
 //
 // Invariants of typed_spans, over the right spans that can match (positions):
 //   1. by_lower_ and by_upper_ have the same rows in the same groups, so a group has the same positions in both.
-//   2. uppers_[0] has the upper end of each position of by_lower_; uppers_[k] the maximum of each 16 of uppers_[k - 1].
+//   2. ends_ has the upper end of each position of by_lower_, and the greatest upper end of its group up to it (reach).
+//      levels_[0] has the maximum of each 16 upper ends, levels_[k] that of each 16 of levels_[k - 1].
 #include "espalier/join/interval_join.hpp"
 
 #include "join/ranges.hpp"
@@ -162,6 +163,7 @@ class prepared_span_rows {
   virtual void count(const span_side& left, std::uint64_t* counts) const = 0;
   virtual void sum(const span_side& left, int128* integers, double* reals) const = 0;
   [[nodiscard]] virtual join_pairs pairs(const span_side& left) const = 0;
+  [[nodiscard]] virtual bool is_in_row_order() const noexcept = 0;
 
   device dev = device::cpu();
   scalar_kind kind = scalar_kind::opaque;
@@ -220,28 +222,39 @@ class typed_spans final : public prepared_span_rows {
         piece_rows);
   }
   [[nodiscard]] join_pairs pairs(const span_side& left) const override {
-    const auto found = ranges(left);
-    const cpu_backend backend(dev);
-    join_pairs out = room_for_pairs(backend, dev, found.span());
-    const auto* lowers = static_cast<const Key*>(left.lower.data);
     const bool closed = left.includes_lower && includes_upper_;
-    backend.for_each(
-        found.size(),
-        [&](std::size_t i) {
-          const std::uint64_t* offsets = out.offsets.data();
-          const std::uint64_t count = offsets[i + 1] - offsets[i];
-          row_number* to = out.rows.data() + offsets[i];
-          if (closed) {
-            list<bound_type::lower>(found.data()[i].last, count, lowers[i], to);
-          } else {
-            list<bound_type::upper>(found.data()[i].last, count, lowers[i], to);
-          }
-        },
-        64);
-    return out;
+    if (left.includes_upper && includes_lower_) {
+      return closed ? list_pairs<bound_type::upper, bound_type::lower>(left)
+                    : list_pairs<bound_type::upper, bound_type::upper>(left);
+    }
+    return closed ? list_pairs<bound_type::lower, bound_type::lower>(left)
+                  : list_pairs<bound_type::lower, bound_type::upper>(left);
   }
 
+  [[nodiscard]] bool is_in_row_order() const noexcept override { return by_lower_->main_rows() == nullptr; }
+
  private:
+  struct span_end {
+    Key upper, reach;
+  };
+
+  /// Row numbers of a piece. Elements are written before it is known whether they count.
+  class row_list {
+   public:
+    [[nodiscard]] row_number* data() noexcept { return rows_.data(); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Where the next rows go; there is room for `count`.
+    [[nodiscard]] row_number* room_for(std::size_t count) {
+      if (rows_.size() < size_ + count) rows_.resize(std::max(2 * rows_.size(), size_ + count));
+      return rows_.data() + size_;
+    }
+    void add(std::size_t count) noexcept { size_ += count; }
+
+   private:
+    std::vector<row_number> rows_;
+    std::size_t size_ = 0;
+  };
+
   static std::vector<std::uint8_t> valid_spans(const cpu_backend& backend, const span_side& spans) {
     std::vector<std::uint8_t> valid(spans.lower.size / 8 + 1, 0);
     backend.for_each(
@@ -259,20 +272,34 @@ class typed_spans final : public prepared_span_rows {
 
   void make_levels(const cpu_backend& backend, const Key* uppers) {
     const std::size_t n = by_lower_->main_size();
-    uppers_.emplace_back(dev, n);
+    ends_ = buffer<span_end>(dev, n);
+    span_end* const ends = ends_.data();
     backend.for_each(
-        n, [&](std::size_t p) { uppers_[0].data()[p] = uppers[by_lower_->main_row(p)]; }, piece_rows);
-    while (uppers_.back().size() > fan_out) {
-      const buffer<Key>& below = uppers_.back();
-      buffer<Key> level(dev, (below.size() + fan_out - 1) / fan_out);
+        n, [&](std::size_t p) { ends[p].upper = uppers[by_lower_->main_row(p)]; }, piece_rows);
+    for (std::uint32_t g = 0; g < std::max<std::uint32_t>(groups, 1); ++g) {
+      const key_segment<Key> own = by_lower_->group(g).main;
+      for (std::size_t p = own.first; p < own.last; ++p) {
+        ends[p].reach = p == own.first ? ends[p].upper : std::max(ends[p].upper, ends[p - 1].reach);
+      }
+    }
+    const auto add_level = [&](std::size_t below, const auto& end_of) {
+      buffer<Key> level(dev, (below + fan_out - 1) / fan_out);
       backend.for_each(
           level.size(),
           [&](std::size_t b) {
-            level.data()[b] =
-                *std::max_element(below.data() + b * fan_out, below.data() + std::min(below.size(), (b + 1) * fan_out));
+            Key most = end_of(b * fan_out);
+            for (std::size_t p = b * fan_out + 1; p < std::min(below, (b + 1) * fan_out); ++p) {
+              most = std::max(most, end_of(p));
+            }
+            level.data()[b] = most;
           },
           piece_rows / fan_out);
-      uppers_.push_back(std::move(level));
+      levels_.push_back(std::move(level));
+    };
+    if (n > fan_out) add_level(n, [&](std::size_t p) { return ends[p].upper; });
+    while (!levels_.empty() && levels_.back().size() > fan_out) {
+      const Key* const below = levels_.back().data();
+      add_level(levels_.back().size(), [below](std::size_t p) { return below[p]; });
     }
   }
 
@@ -285,27 +312,139 @@ class typed_spans final : public prepared_span_rows {
                        upper_closed ? bound_type::upper : bound_type::lower);
   }
 
-  /// Writes the rows of the `count` last positions before `last` whose upper end is not before q, in ascending order.
-  /// Precondition: there are as many in the group. From the end, because spans that start shortly before q are those
-  /// that reach it, if spans are short.
+  /// One pass over the left spans: the rank of a span's upper end among the lower ends, and the right spans before that
+  /// which reach its lower end. Pairs are collected piece by piece, and moved to their places when all are counted: one
+  /// more copy of the pairs in memory, but no second search to count them first.
+  template <bound_type UpperBound, bound_type LowerBound>
+  [[nodiscard]] join_pairs list_pairs(const span_side& spans) const {
+    const cpu_backend backend(dev);
+    join_pairs out;
+    out.offsets = buffer<std::uint64_t>(dev, spans.lower.size + 1);
+    std::uint64_t* const offsets = out.offsets.data();
+    if (by_lower_->main_size() == 0) {
+      std::fill_n(offsets, spans.lower.size + 1, 0);
+      return out;
+    }
+    const auto left =
+        clean_side<Key>(call_, "left", backend, dev, {.on = spans.lower, .by = spans.by, .groups = spans.groups});
+    const auto directory = directory_for(backend, left, by_lower_->main_keys(), by_lower_->main_size());
+    const auto ordered =
+        order_rows(backend, dev, left, spans.groups, directory.empty() ? sorts_rows::if_many : sorts_rows::never);
+    if (!left.is_complete) std::fill_n(offsets, spans.lower.size, 0);
+    const auto row_of = [&](std::size_t i) { return ordered.rows == nullptr ? i : ordered.rows[i]; };
+    const std::size_t pieces = (ordered.n + piece_rows - 1) / piece_rows;
+    std::vector<row_list> found(pieces);
+    backend.for_each_chunk(pieces, 1, [&](std::size_t from, std::size_t to) {
+      for (std::size_t p = from; p < to; ++p) {
+        const std::size_t first = p * piece_rows, last = std::min(ordered.n, first + piece_rows);
+        static_cast<void>(found[p].room_for(last - first));
+        auto run = std::upper_bound(ordered.runs.begin(), ordered.runs.end(), first,
+                                    [](std::size_t at, const group_run& r) { return at < r.last; });
+        for (; run != ordered.runs.end() && run->first < last; ++run) {
+          const group_view<Key> group = by_lower_->group(run->group, directory.empty() ? nullptr : &directory);
+          list_run<UpperBound, LowerBound>(spans, ordered, group, std::max(first, run->first),
+                                           std::min(last, run->last), offsets, found[p]);
+        }
+      }
+    });
+    offsets[spans.lower.size] = 0;
+    backend.exclusive_scan(offsets, offsets, spans.lower.size + 1);
+    out.rows = buffer<row_number>(dev, offsets[spans.lower.size]);
+    backend.for_each_chunk(pieces, 1, [&](std::size_t from, std::size_t to) {
+      for (std::size_t p = from; p < to; ++p) {
+        const row_number* next = found[p].data();
+        const std::size_t last = std::min(ordered.n, (p + 1) * piece_rows);
+        if (ordered.rows == nullptr) {
+          std::copy_n(next, found[p].size(), out.rows.data() + offsets[p * piece_rows]);
+        } else {
+          for (std::size_t i = p * piece_rows; i < last; ++i) {
+            const std::size_t row = row_of(i), count = offsets[row + 1] - offsets[row];
+            std::copy_n(next, count, out.rows.data() + offsets[row]);
+            next += count;
+          }
+        }
+        found[p] = {};
+      }
+    });
+    return out;
+  }
+
+  /// Appends the right rows of ordered left rows [from, to) of one group to `found`, and writes their numbers to
+  /// counts.
+  template <bound_type UpperBound, bound_type LowerBound>
+  void list_run(const span_side& spans, const ordered_rows<Key>& left, const group_view<Key>& group, std::size_t from,
+                std::size_t to, std::uint64_t* counts, row_list& found) const {
+    const auto* uppers = static_cast<const Key*>(spans.upper.data);
+    group_ranker<UpperBound, Key> ranker(group);
+    Key ends[block_rows];
+    std::uint32_t ranks[block_rows];
+    bool is_valid[block_rows];
+    for (std::size_t at = from; at < to; at += block_rows) {
+      const std::size_t count = std::min(block_rows, to - at);
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::size_t row = left.rows == nullptr ? at + j : left.rows[at + j];
+        is_valid[j] = is_valid_span<Key>(spans, row);
+        ends[j] = is_valid[j] ? uppers[row] : left.keys[at + j];
+      }
+      ranker.rank(ends, count, ranks);
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::size_t last = group.main.first + ranks[j];
+        __builtin_prefetch(ends_.data() + (last - std::min<std::size_t>(last, 1)));
+        __builtin_prefetch(ends_.data() + (last - std::min<std::size_t>(last, 3)));
+      }
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::size_t row = left.rows == nullptr ? at + j : left.rows[at + j], before = found.size();
+        if (is_valid[j]) {
+          list_near<LowerBound>(group.main.first, group.main.first + ranks[j], left.keys[at + j], found);
+        }
+        counts[row] = found.size() - before;
+      }
+    }
+  }
+
+  /// As list(), without a branch for each of the last two positions: short spans in the order of their lower ends are
+  /// in these, and whether a span reaches q cannot be predicted.
   template <bound_type Bound>
-  void list(std::size_t last, std::size_t count, Key q, row_number* to) const {
-    for (std::size_t p = last; count > 0;) {
-      // The largest block that ends at p and has no end at or after q.
+  void list_near(std::size_t first, std::size_t last, Key q, row_list& found) const {
+    const span_end* const ends = ends_.data();
+    if (last - first < 2 || (last - first > 2 && !is_before<Bound>(ends[last - 3].reach, q))) {
+      list<Bound>(first, last, q, found);
+      return;
+    }
+    row_number* const to = found.room_for(2);
+    const std::size_t reaches = is_before<Bound>(ends[last - 2].upper, q) ? 0 : 1;
+    to[0] = by_lower_->main_row(last - 2);
+    to[reaches] = by_lower_->main_row(last - 1);
+    found.add(reaches + (is_before<Bound>(ends[last - 1].upper, q) ? 0 : 1));
+  }
+
+  /// Appends the rows of the positions [first, last) of a group whose upper end is not before q, in ascending order of
+  /// positions. From the end, because spans that start shortly before q are those that reach it, if spans are short.
+  template <bound_type Bound>
+  void list(std::size_t first, std::size_t last, Key q, row_list& found) const {
+    const std::size_t before = found.size();
+    const span_end* const ends = ends_.data();
+    for (std::size_t p = last; p > first && !is_before<Bound>(ends[p - 1].reach, q);) {
+      // The largest block that ends at p and has no end at or after q. It does not have all positions from `first` on.
       std::size_t block = 1;
-      for (std::size_t level = 1; level < uppers_.size() && p % (block * fan_out) == 0; ++level) {
-        if (!is_before<Bound>(uppers_[level].data()[p / (block * fan_out) - 1], q)) break;
+      for (std::size_t level = 0; level < levels_.size() && p % (block * fan_out) == 0; ++level) {
+        if (!is_before<Bound>(levels_[level].data()[p / (block * fan_out) - 1], q)) break;
         block *= fan_out;
       }
       p -= block;
-      if (block == 1 && !is_before<Bound>(uppers_[0].data()[p], q)) to[--count] = by_lower_->main_row(p);
+      if (block == 1 && !is_before<Bound>(ends[p].upper, q)) {
+        *found.room_for(1) = by_lower_->main_row(p);
+        found.add(1);
+      }
     }
+    std::reverse(found.data() + before, found.data() + found.size());
   }
 
   static constexpr const char* call_ = "prepared_spans";
   bool includes_lower_, includes_upper_;
   std::unique_ptr<typed_prepared_rows<Key>> by_lower_, by_upper_;
-  std::vector<buffer<Key>> uppers_;
+  buffer<span_end> ends_;
+  std::vector<buffer<Key>> levels_;
   prefix_sums sums_by_lower_, sums_by_upper_;
 };
 
@@ -339,6 +478,7 @@ prepared_spans::prepared_spans(prepared_spans&&) noexcept = default;
 prepared_spans& prepared_spans::operator=(prepared_spans&&) noexcept = default;
 prepared_spans::~prepared_spans() = default;
 std::size_t prepared_spans::size() const noexcept { return rows_->size; }
+bool prepared_spans::is_in_row_order() const noexcept { return rows_->is_in_row_order(); }
 
 prepared_spans prepared_spans::build(const span_side& spans, const device& dev, const stream& s) {
   return prepared_spans(join_detail::make_spans(spans, nullptr, dev, s));

@@ -293,8 +293,21 @@ class block_ranker {
       last[j] = is_inside ? begin[bucket + 1] : outside;
       if (is_inside) __builtin_prefetch(segment_.keys + first[j]);
     }
+    // Keys of later buckets are not before the query, so the first keys are compared without a look at the end of the
+    // bucket: the number of keys in a bucket cannot be predicted.
+    constexpr std::uint32_t near = 4;
+    const Key* const keys = segment_.keys;
     for (std::size_t j = 0; j < count; ++j) {
-      positions[j] = static_cast<std::uint32_t>(binary_search<Bound>(segment_.keys, first[j], last[j], q[j]));
+      if (first[j] + near > end) {
+        positions[j] = static_cast<std::uint32_t>(binary_search<Bound>(keys, first[j], last[j], q[j]));
+        continue;
+      }
+      std::uint32_t before = 0;
+      for (std::uint32_t k = 0; k < near; ++k) before += is_before<Bound>(keys[first[j] + k], q[j]) ? 1 : 0;
+      positions[j] = first[j] + before;
+      if (before == near && last[j] > first[j] + near) {
+        positions[j] = static_cast<std::uint32_t>(binary_search<Bound>(keys, first[j] + near, last[j], q[j]));
+      }
     }
   }
 

@@ -200,7 +200,26 @@ TEST(IntervalJoinOrder, LargeLeftSidesInNoOrder) {
       ASSERT_TRUE(lists[i] == expected) << i;
       ASSERT_EQ(counts[i], expected.size());
     }
+    // With groups, pairs of several pieces of left rows go to places that are not in the order of the search.
+    std::vector<std::uint32_t> left_codes, codes;
+    for (std::size_t i = 0; i < points; ++i) left_codes.push_back(static_cast<std::uint32_t>(i % 5));
+    for (std::size_t s = 0; s < spans; ++s) codes.push_back(static_cast<std::uint32_t>(s / 7 % 6));
+    const prepared_spans grouped = prepared_spans::build(
+        {.lower = lower, .upper = upper, .by = codes, .groups = 6, .includes_upper = false}, device::cpu(threads));
+    const auto grouped_lists =
+        lists_of(grouped.overlaps({.lower = left, .upper = left, .by = left_codes, .groups = 6}));
+    for (std::size_t i = 0; i < points; ++i) {
+      std::vector<row_number> expected = by_value[static_cast<std::size_t>(left[i] + 10'000)];
+      std::erase_if(expected, [&](row_number s) { return codes[s] != left_codes[i]; });
+      ASSERT_TRUE(grouped_lists[i] == expected) << i;
+    }
   }
+}
+
+TEST(IntervalJoinOrder, RowsAreInOrderWhereLowerEndsAre) {
+  const std::vector<std::int64_t> lower{1, 2, 2}, upper{9, 3, 5}, back{2, 1, 2};
+  EXPECT_TRUE(prepared_spans::build({.lower = lower, .upper = upper}).is_in_row_order());
+  EXPECT_FALSE(prepared_spans::build({.lower = back, .upper = upper}).is_in_row_order());
 }
 
 TEST(IntervalJoinErrors, SayWhatToDo) {

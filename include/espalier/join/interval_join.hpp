@@ -56,7 +56,7 @@ class prepared_span_rows;
 /// Right spans, sorted by lower and by upper end. Move-only. Thread-safe: all methods are const.
 class prepared_spans {
  public:
-  /// 8-byte keys take 40 bytes per span, and 16 or 32 more with values to sum.
+  /// 8-byte keys take 48 bytes per span, and 16 or 32 more with values to sum.
   [[nodiscard]] static prepared_spans build(const span_side& spans, const device& dev = device::cpu(),
                                             const stream& s = {});
   /// With a column for sum_overlaps().
@@ -72,10 +72,14 @@ class prepared_spans {
   /// window_function::sum for floats. NULL values count as 0.
   void sum_overlaps(const span_side& left, std::span<int128> sums, const stream& s = {}) const;
   void sum_overlaps(const span_side& left, std::span<double> sums, const stream& s = {}) const;
-  /// Returns the right spans that overlap each left span, in the order of their lower ends.
+  /// Returns the right spans that overlap each left span, in the order of their lower ends. Memory: twice the row
+  /// numbers of the pairs, for a moment.
   [[nodiscard]] join_pairs overlaps(const span_side& left, const stream& s = {}) const;
 
   [[nodiscard]] std::size_t size() const noexcept;
+  /// True if overlaps() lists the right spans of each left span in the order of their rows, too: there are no groups,
+  /// and all spans are valid and in the order of their lower ends.
+  [[nodiscard]] bool is_in_row_order() const noexcept;
 
  private:
   explicit prepared_spans(std::unique_ptr<join_detail::prepared_span_rows> rows);
