@@ -29,10 +29,10 @@ std::unique_ptr<blink_index> build_blink_index(const device& dev, element_type e
     throw error(
         "blink_tree: this library has no tree with protocol " + to_string(shape.protocol) + ", upper levels " +
         to_string(shape.inner) + " and " + std::to_string(shape.slots) +
-        " slots for these types; policies other than the default exist for keys of 4 and 8 bytes with values of the "
-        "same size, and widths of 8, 32, 128 and 4096 slots with protocol link and upper levels express (on a CPU, for "
-        "8 bytes, "
-        "8 slots with link and couple and upper levels classic, too).");
+        " slots for these types. Policies other than the default exist for keys of 4 and 8 bytes with values of the "
+        "same size, unless the library was built with ESPALIER_BUILD_VARIANTS=OFF. Widths of 8, 32, 128 and 4096 slots "
+        "take protocol link and upper levels express; on a CPU, keys of 8 bytes in nodes of 8 slots also take link or "
+        "couple with upper levels classic.");
   }
   return made;
 }

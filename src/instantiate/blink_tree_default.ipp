@@ -16,10 +16,14 @@ template <class Context, class Word>
 std::unique_ptr<blink_index> make_blink_on(const blink_request& r) {
   const unsigned slots = r.shape.slots == node_slots<Word>(0) ? 0 : r.shape.slots;
   if (r.shape.protocol != protocol::blink || r.shape.inner != inner_index::express_lane || slots != 0) {
+#ifdef ESPALIER_DEFAULT_SHAPE_ONLY
+    return nullptr;
+#else
     if (r.elements.value_bytes != sizeof(Word)) return nullptr;
     const bool by_width =
         slots != 0 && r.shape.protocol == protocol::blink && r.shape.inner == inner_index::express_lane;
     return by_width ? make_blink_width_on<Context, Word>(r) : make_blink_policy_on<Context, Word>(r);
+#endif
   }
   switch (value_slot(r.elements.value_bytes)) {
     case 0:

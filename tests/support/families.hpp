@@ -75,7 +75,7 @@ void shuffle(Array& a, random_words& random) {
 /// Returns the largest word of a key type.
 template <class Key>
 [[nodiscard]] constexpr std::uint64_t largest_word() {
-  using rep = typename detail::scalar_rep<Key>::type;
+  using rep = typename key_traits<Key>::representation;
   if (std::is_same_v<rep, bool>) return 1;
   return sizeof(rep) == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * sizeof(rep))) - 1;
 }

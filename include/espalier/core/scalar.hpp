@@ -7,7 +7,9 @@
 //   float      negative: ~x, else x ^ sign bit   (the usual total order: -0.0 < +0.0)
 //              every NaN becomes one positive quiet NaN, so NaN sorts last and finds itself
 //   bool       0 or 1
+//   enum       the underlying integer; std::byte is one
 //   chrono     the representation of sys_days / time_point / duration, as that integer
+//   others     the representation that a specialization of key_traits names
 // The mapping is a bijection, except that NaN payloads are not kept.
 //
 // `scalar_kind` is the type at run time: one compiled kernel serves all key types of a width.
@@ -49,20 +51,33 @@ enum class scalar_kind : std::uint8_t { u8, i8, u16, i16, u32, i32, f32, u64, i6
   return 0;
 }
 
-namespace detail {
-
+/// The number whose bits and order a type has. Keys of that type are ordered as the number; values of that type have
+/// its sums, minima and maxima. Specialize it for strong typedefs:
+///
+///   struct order_id { std::uint64_t number; };
+///   template <>
+///   struct espalier::key_traits<order_id> { using representation = std::uint64_t; };
+///
+/// Preconditions: the type is trivially copyable and consists of exactly one object of the representation.
 template <class T>
-struct scalar_rep {
-  using type = T;
+struct key_traits {
+  using representation = T;
+};
+template <class T>
+requires std::is_enum_v<T>
+struct key_traits<T> {
+  using representation = std::underlying_type_t<T>;
 };
 template <class Rep, class Period>
-struct scalar_rep<std::chrono::duration<Rep, Period>> {
-  using type = Rep;
+struct key_traits<std::chrono::duration<Rep, Period>> {
+  using representation = Rep;
 };
 template <class Clock, class Duration>
-struct scalar_rep<std::chrono::time_point<Clock, Duration>> {
-  using type = typename Duration::rep;
+struct key_traits<std::chrono::time_point<Clock, Duration>> {
+  using representation = typename Duration::rep;
 };
+
+namespace detail {
 
 template <class T>
 consteval scalar_kind kind_of() {
@@ -83,11 +98,24 @@ consteval scalar_kind kind_of() {
   }
 }
 
+template <class T>
+consteval scalar_kind kind_by_traits() {
+  using representation = typename key_traits<T>::representation;
+  if constexpr (!std::is_same_v<T, representation>) {
+    static_assert(sizeof(T) == sizeof(representation) && std::is_trivially_copyable_v<T>,
+                  "a type with key_traits is trivially copyable and has the size of its representation");
+    static_assert(kind_of<representation>() != scalar_kind::opaque,
+                  "the representation in key_traits is an integer, float, double or bool");
+  }
+  return kind_of<representation>();
+}
+
 }  // namespace detail
 
-/// The kind of `T`: integers, float, double, bool, and chrono types over them; every other type is opaque.
+/// The kind of `T`: that of its representation in key_traits for integers, float, double and bool; every other type is
+/// opaque.
 template <class T>
-inline constexpr scalar_kind scalar_kind_of = detail::kind_of<typename detail::scalar_rep<T>::type>();
+inline constexpr scalar_kind scalar_kind_of = detail::kind_by_traits<T>();
 
 /// A type that can be a key, because it has an order-preserving word.
 template <class T>

@@ -36,7 +36,8 @@ consteval auto sum_example() {
 /// Converts a 128-bit sum to 64 bits; throws if it does not fit.
 template <class T, class Wide>
 [[nodiscard]] T narrow_sum(Wide wide, std::size_t query) {
-  typename scalar_rep<T>::type rep = static_cast<typename scalar_rep<T>::type>(wide);
+  using rep_type = typename key_traits<T>::representation;
+  const auto rep = static_cast<rep_type>(wide);
   if (static_cast<Wide>(rep) != wide) {
     throw overflow("sum: that of query " + std::to_string(query) + " does not fit 64 bits; ask for 128-bit sums.");
   }
