@@ -86,7 +86,7 @@ bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options
   if (options.plan != query_plan::automatic) return options.plan == query_plan::partition_first;
   if (options.order == batch_order::ascending) return false;
   if (on_gpu) return n >= (std::size_t{1} << 22) && leaf_bytes >= 400'000'000;
-  return n >= (std::size_t{1} << 16) && leaf_bytes >= (std::size_t{1} << 22) && n >= leaf_bytes / 1024;
+  return n >= (std::size_t{1} << 17) && leaf_bytes >= (std::size_t{1} << 22) && n >= leaf_bytes / 512;
 }
 
 namespace {

@@ -84,7 +84,7 @@ TEST_P(BlinkTreeCpuPartitionFirst, BatchesThatEndAtABorderOfATileHaveTheSameAnsw
 TEST_P(BlinkTreeCpuPartitionFirst, LargeTreesAreChosenAndDoWithoutScratchMemory) {
   const auto pool = std::make_shared<failing_pool>(here().pool());
   const device limited = here().with_pool(pool);
-  constexpr std::size_t n = std::size_t{1} << 18, queries = std::size_t{1} << 16;
+  constexpr std::size_t n = std::size_t{1} << 18, queries = std::size_t{1} << 17;
   std::vector<std::uint64_t> keys(n), values(n);
   for (std::size_t i = 0; i < n; ++i) {
     keys[i] = i * 511 + i % 7;
