@@ -522,9 +522,10 @@ class SortedMap:
         inexact = queries.inexact
         if inexact is not None:
             raise ValueError(f"keys: element {int(np.argmax(inexact))} is not a value of dtype {self._dtype}.")
-        if self._value_dtype is None:
-            return wrap(call(queries.values, None), queries.kind)
-        return wrap(call(queries.values, _values_as(values, self._value_dtype)), queries.kind)
+        if self._value_dtype is not None:
+            values = _values_as(values, self._value_dtype)
+        done = call(queries.values, values)
+        return done if done is True else wrap(done, queries.kind)  # assign() has no answers
 
     def _one_key(self, key: Any) -> Any:
         if self._is_text:

@@ -69,15 +69,18 @@ nb::object sorted_map::write(write_op op, nb::handle keys, nb::handle values) {
     if (!v.read(values, value_, false)) return nb::none();
     require_same_length("values", v.size(), "keys", k.size());
   }
-  const new_array done = make_mask(k.size());
+  // update() does not answer which keys were new: a batch with equal keys can then fill an empty tree at once.
+  const bool answers = op != write_op::insert_or_assign;
+  new_array done;
+  if (answers) done = make_mask(k.size());
   {
     const unlocked_write released;
     ++version_;
-    tree_->write(op, k.data(), writes_values ? v.data() : nullptr, k.size(), done.as<std::uint8_t>(),
-                 {batch_semantics::ordered, write_path::automatic}, now());
+    tree_->write(op, k.data(), writes_values ? v.data() : nullptr, k.size(),
+                 answers ? done.as<std::uint8_t>() : nullptr, {batch_semantics::ordered, write_path::automatic}, now());
     ++version_;
   }
-  return answer(bool_type, done, k.is_scalar());
+  return answers ? answer(bool_type, done, k.is_scalar()) : nb::bool_(true);
 }
 
 nb::object sorted_map::apply(nb::handle ops, nb::handle keys, nb::handle values) {

@@ -1,6 +1,10 @@
 // cpu_executor.hpp - executes the B-link tree's jobs on a CPU. cuda_executor.cuh is the GPU version.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
+#include "blink_tree/batch_columns.hpp"
 #include "blink_tree/fold.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
@@ -21,6 +25,33 @@ class blink_cpu_executor : public cpu_executor {
   template <class Reads, class Writing, class Job>
   void launch_read(const Job& job, std::size_t n, [[maybe_unused]] bool after_refs) {
     launch_on<Reads, Writing>(job, n, false);
+  }
+  /// Plan partition_first: buckets are parts of the express lane. Returns false, with nothing answered, if the batch or
+  /// the tree is too small for buckets. Throws out_of_memory before any answer was written.
+  template <class Reads, class Writing, class Job>
+  [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
+    using runner = blink_runner<scalar_team, Reads, Writing, decltype(job.tree)>;
+    const auto& lane = job.tree.lane;
+    if (lane.size == 0) return false;
+    return answer_in_buckets(
+        cpu_backend(get_device()), order(), job, lane.headers, lane.groups, leaf_bytes, n,
+        [](const Job& piece, std::size_t first, std::size_t last) { runner::run(scalar_team{}, piece, first, last); });
+  }
+  /// Tests a sample: whether the queries of a batch fall into many leaves. Those of few leaves share their cache lines
+  /// in any order.
+  template <class View>
+  [[nodiscard]] static bool looks_spread(const View& tree, const void* keys, std::size_t n) {
+    constexpr std::size_t samples = 64;
+    using descent = descender<scalar_team, own_reads, View>;
+    using word = typename View::leaf_shape::word;
+    if (tree.lane.size == 0 || n < samples) return false;
+    std::array<std::uint64_t, samples> lines;
+    for (std::size_t i = 0; i < samples; ++i) {
+      const word x = encode_bits(tree.key, load_bits<word>(tree.key, keys, i * (n / samples)));
+      lines[i] = descent::line_of(scalar_team{}, tree, x);
+    }
+    std::sort(lines.begin(), lines.end());
+    return std::unique(lines.begin(), lines.end()) - lines.begin() >= static_cast<std::ptrdiff_t>(samples / 2);
   }
   /// With `Alone`, one team executes all elements in sequence.
   template <class Reads, class Writing, bool Alone, class Job>

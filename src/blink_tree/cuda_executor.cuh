@@ -1,6 +1,7 @@
 // cuda_executor.cuh - executes the B-link tree's jobs on a GPU. cpu_executor.hpp is the CPU version.
 #pragma once
 
+#include "blink_tree/batch_columns.hpp"
 #include "blink_tree/cuda_spread.cuh"
 #include "blink_tree/fold.hpp"
 #include "espalier/blink_tree/run.hpp"
@@ -8,15 +9,6 @@
 #include "static_tree/cuda_executor.cuh"
 
 namespace espalier::detail {
-
-template <class View>
-struct columns_of<blink_find_job<View>> : one_key_column<blink_find_job<View>> {
-  template <class F>
-  static void answers(blink_find_job<View>& job, F f) {
-    f(job.values, job.tree.value_bytes);
-    f(job.found, 1u);
-  }
-};
 
 /// Team i executes the i-th batch of a job.
 template <class Runner, class Job>

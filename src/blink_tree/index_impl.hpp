@@ -403,15 +403,19 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   /// request the plan, that order needs none.
   [[nodiscard]] bool find_in_buckets(Context& context, const blink_find_job<view_type>& job, std::size_t n,
                                      const query_options& options) const {
-    if constexpr (Context::on_gpu && U == inner_index::express_lane) {
+    if constexpr (U == inner_index::express_lane) {
       // Called under the gate's shared lock, which leaves_now() would take again.
       const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
-      if (!partitions_finds(n, leaf_bytes, options) || tree_.has_live_refs) return false;
+      if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.has_live_refs) return false;
       bool done = false;
       const auto work = [&] { done = context.template launch_in_buckets<reads, how>(job, leaf_bytes, n); };
       if (options.plan == query_plan::partition_first) {
         work();
         return done;
+      }
+      if constexpr (!Context::on_gpu) {  // a GPU examines the order of the batch itself
+        if (context.looks_ascending(tree_.elements.key, job.keys, n)) return false;
+        if (!context.looks_spread(tree_.view, job.keys, n)) return false;
       }
       return with_memory(work) && done;
     } else {

@@ -80,10 +80,13 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
   return e;
 }
 
-// From 2^25 keys on, in batches that make up for some 40 us of launches. Smaller trees were not measured.
-bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options) {
+// GPU: from 2^25 keys on, in batches that make up for some 40 us of launches; smaller trees were not measured.
+// CPU: leaves beyond the private cache of a core, and several queries for each of them, which share its lines.
+bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options, bool on_gpu) {
   if (options.plan != query_plan::automatic) return options.plan == query_plan::partition_first;
-  return options.order != batch_order::ascending && n >= (std::size_t{1} << 22) && leaf_bytes >= 400'000'000;
+  if (options.order == batch_order::ascending) return false;
+  if (on_gpu) return n >= (std::size_t{1} << 22) && leaf_bytes >= 400'000'000;
+  return n >= (std::size_t{1} << 17) && leaf_bytes >= (std::size_t{1} << 22) && n >= leaf_bytes / 512;
 }
 
 namespace {

@@ -26,8 +26,8 @@ struct write_question {
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu,
                                            bool has_live_refs);
 
-/// Whether finds on a GPU are answered bucket by bucket (docs/design/plans.md).
-[[nodiscard]] bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options);
+/// Whether finds are answered bucket by bucket (docs/design/partition-first.md).
+[[nodiscard]] bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options, bool on_gpu);
 
 // ---- decisions on a GPU that are taken while a batch is written ----------------------------------------------------
 

@@ -112,7 +112,8 @@ class cpu_executor {
   template <class Job>
   [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n, node_search search) {
     using word = typename std::remove_cvref_t<decltype(job.tree)>::word;
-    return answer_in_buckets<word>(backend_, order_, job, leaf_bytes, n, cpu_kernel(job, search));
+    return answer_in_buckets<word>(backend_, order_, job, job.tree.headers, job.tree.groups, leaf_bytes, n,
+                                   cpu_kernel(job, search));
   }
 
   /// Tests a sample: a batch that is not completely ordered may pass, which costs time but does not change results.

@@ -3,8 +3,7 @@
 //
 // Invariants:
 // (1) A query never leaves its tile. place[i] is its position within the tile, so two bytes suffice, and answers are
-// put
-//     back in place, tile by tile.
+//     put back in place, tile by tile.
 // (2) The queries of one bucket in one tile are a segment, which is contiguous. Segments are visited bucket by bucket,
 //     tile by tile within a bucket.
 // (3) All scratch memory is allocated by the constructor. Nothing throws after the first answer was written.
@@ -220,23 +219,24 @@ class cpu_partition {
   raw_buffer scratch_;  // per thread, one tile
 };
 
-/// Answers a batch bucket by bucket. `answer(job, first, last)` answers queries [first, last) of a job. Returns false
-/// if the batch is empty or the tree has too few groups. Throws out_of_memory before any answer was written. At most
-/// `most` queries are partitioned at once.
+/// Answers a batch bucket by bucket, in buckets bounded by the headers of a static tree. `answer(job, first, last)`
+/// answers queries [first, last) of a job. Returns false if the batch is empty or the tree has too few groups. Throws
+/// out_of_memory before any answer was written. At most `most` queries are partitioned at once.
 template <class Word, class Job, class Answer>
-bool answer_in_buckets(const cpu_backend& backend, const stream& order, const Job& job, std::size_t leaf_bytes,
-                       std::size_t n, const Answer& answer, std::size_t most = cpu_partition<Word>::most_queries) {
-  const auto& t = job.tree;
-  if (n == 0 || t.groups < 2) return false;
-  const unsigned key_bytes = bytes_of(t.key);
+bool answer_in_buckets(const cpu_backend& backend, const stream& order, const Job& job,
+                       const group_header<Word>* headers, std::uint32_t groups, std::size_t leaf_bytes, std::size_t n,
+                       const Answer& answer, std::size_t most = cpu_partition<Word>::most_queries) {
+  if (n == 0 || groups < 2) return false;
+  const scalar_kind key = job.tree.key;
+  const unsigned key_bytes = bytes_of(key);
   Job piece = job;
   unsigned arrays = 0, widest = 1;
   columns_of<Job>::keys(piece, [&](const void*&) { ++arrays; });
   columns_of<Job>::answers(piece, [&](auto*& data, unsigned bytes) {
     if (data != nullptr) widest = std::max(widest, bytes);
   });
-  cpu_partition<Word> partition(backend, order, t.headers, t.groups, cpu_partition<Word>::buckets_for(leaf_bytes),
-                                std::min(n, most), t.key, arrays, widest);
+  cpu_partition<Word> partition(backend, order, headers, groups, cpu_partition<Word>::buckets_for(leaf_bytes),
+                                std::min(n, most), key, arrays, widest);
   for (std::size_t first = 0; first < n; first += most) {
     const void* keys[2] = {nullptr, nullptr};
     piece = job;

@@ -14,6 +14,7 @@
 #include "support/families.hpp"
 #include "support/less_work.hpp"
 #include "support/oracle.hpp"
+#include "support/partition_batches.hpp"
 #include "support/setting.hpp"
 
 namespace espalier::test {
@@ -21,55 +22,9 @@ namespace {
 
 constexpr std::size_t tile_of_queries = detail::cpu_partition<std::uint32_t>::tile;
 
-/// How the keys of a batch are distributed. Half of the random ones are in the tree.
-enum class order_of_batch { random, equal, two_far, few, sorted, reversed };
-constexpr order_of_batch all_orders[] = {order_of_batch::random, order_of_batch::equal,  order_of_batch::two_far,
-                                         order_of_batch::few,    order_of_batch::sorted, order_of_batch::reversed};
-
-template <class Key>
-[[nodiscard]] array<Key> batch_of(order_of_batch order, std::size_t n, const array<Key>& tree) {
-  array<Key> keys(n);
-  random_words random(n + static_cast<std::size_t>(order));
-  const Key one = tree[random.below(tree.size())];
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto word = static_cast<word_of<Key>>(random());
-    keys[i] = order == order_of_batch::equal     ? one
-              : order == order_of_batch::two_far ? from_word<Key>(i % 997 == 0 ? ~word_of<Key>{0} : word_of<Key>{1})
-              : order == order_of_batch::few     ? tree[word % 5 % tree.size()]
-              : i % 2 == 0                       ? tree[random.below(tree.size())]
-                                                 : from_word<Key>(word);
-  }
-  if (order == order_of_batch::sorted || order == order_of_batch::reversed)
-    std::sort(keys.begin(), keys.end(), precedes<Key>);
-  if (order == order_of_batch::reversed) std::reverse(keys.begin(), keys.end());
-  return keys;
-}
-
 class StaticTreeCpuPartitionFirst : public testing::TestWithParam<const setting*> {
  protected:
   [[nodiscard]] static const device& here() { return GetParam()->dev; }
-
-  /// Calls ask(answers, partitioned) for both, with arrays of the given bytes per query that are not aligned to more
-  /// than `aligned` bytes. Memory behind the answers must stay as it was.
-  template <class Ask>
-  static void compare(const char* what, std::size_t n, const std::vector<unsigned>& bytes, Ask ask,
-                      std::size_t aligned = 16) {
-    std::vector<std::vector<std::uint8_t>> by_plan[2];
-    for (const bool partitioned : {false, true}) {
-      auto& answers = by_plan[partitioned];
-      std::vector<void*> to;
-      for (const unsigned b : bytes) answers.emplace_back(n * b + 32 + aligned, std::uint8_t{0xa5});
-      for (auto& a : answers) to.push_back(a.data() + aligned);
-      ask(to, partitioned);
-    }
-    for (std::size_t a = 0; a < bytes.size(); ++a) {
-      const auto& want = by_plan[0][a];
-      const auto differ = std::mismatch(want.begin(), want.end(), by_plan[1][a].begin()).first - want.begin();
-      ASSERT_EQ(static_cast<std::size_t>(differ), want.size())
-          << what << ": array " << a << " differs at query " << (static_cast<std::size_t>(differ) - aligned) / bytes[a]
-          << " of " << n;
-    }
-  }
 
   template <class Key, class Value>
   static void check_points(const static_tree<Key, Value>& tree, const array<Key>& keys) {
@@ -83,17 +38,17 @@ class StaticTreeCpuPartitionFirst : public testing::TestWithParam<const setting*
     const auto mask = [&](void* p) { return std::span<std::uint8_t>(static_cast<std::uint8_t*>(p), n); };
     const auto ranks = [&](void* p) { return std::span<std::uint64_t>(static_cast<std::uint64_t*>(p), n); };
     constexpr unsigned key = sizeof(Key), value = sizeof(Value);
-    compare("find", n, {value, 1}, [&](const auto& to, bool p) { tree.find(in, values(to[0]), mask(to[1]), how(p)); });
-    compare("find without a mask", n, {value},
+    compare_plans("find", n, {value, 1}, [&](const auto& to, bool p) { tree.find(in, values(to[0]), mask(to[1]), how(p)); });
+    compare_plans("find without a mask", n, {value},
             [&](const auto& to, bool p) { tree.find(in, values(to[0]), {}, how(p)); });
-    compare("contains", n, {1}, [&](const auto& to, bool p) { tree.contains(in, mask(to[0]), how(p)); });
-    compare("lower_bound", n, {8},
+    compare_plans("contains", n, {1}, [&](const auto& to, bool p) { tree.contains(in, mask(to[0]), how(p)); });
+    compare_plans("lower_bound", n, {8},
             [&](const auto& to, bool p) { tree.rank(in, ranks(to[0]), bound_type::lower, how(p)); });
-    compare("upper_bound", n, {8},
+    compare_plans("upper_bound", n, {8},
             [&](const auto& to, bool p) { tree.rank(in, ranks(to[0]), bound_type::upper, how(p)); });
-    compare("successor", n, {key, value, 1},
+    compare_plans("successor", n, {key, value, 1},
             [&](const auto& to, bool p) { tree.successor(in, elements(to[0]), values(to[1]), mask(to[2]), how(p)); });
-    compare("predecessor", n, {key, value, 1},
+    compare_plans("predecessor", n, {key, value, 1},
             [&](const auto& to, bool p) { tree.predecessor(in, elements(to[0]), values(to[1]), mask(to[2]), how(p)); });
   }
 
@@ -116,13 +71,13 @@ class StaticTreeCpuPartitionFirst : public testing::TestWithParam<const setting*
         executor.launch(job, n, false, node_search::linear);
       }
     };
-    compare("count", n, {8, 8}, [&](const auto& to, bool p) {
+    compare_plans("count", n, {8, 8}, [&](const auto& to, bool p) {
       count_job<word, slot> job;
       job.counts = static_cast<std::uint64_t*>(to[0]);
       job.starts = static_cast<std::uint64_t*>(to[1]);
       run(job, p);
     });
-    compare("count with a limit", n, {8}, [&](const auto& to, bool p) {
+    compare_plans("count with a limit", n, {8}, [&](const auto& to, bool p) {
       count_job<word, slot> job;
       job.ends = interval::open;
       job.counts = static_cast<std::uint64_t*>(to[0]);
@@ -130,7 +85,7 @@ class StaticTreeCpuPartitionFirst : public testing::TestWithParam<const setting*
       run(job, p);
     });
     const auto aggregate = [&](const char* what, detail::aggregate_op op, unsigned bytes) {
-      compare(what, n, {bytes, 1}, [&](const auto& to, bool p) {
+      compare_plans(what, n, {bytes, 1}, [&](const auto& to, bool p) {
         aggregate_job<word, slot> job;
         job.op = op;
         job.out = to[0];
@@ -198,7 +153,7 @@ TEST_P(StaticTreeCpuPartitionFirst, BatchesOfSeveralPiecesHaveTheSameAnswers) {
     for (const std::size_t n : {piece - 1, piece, piece + 1, 2 * piece, 3 * piece + 5}) {
       SCOPED_TRACE("piece " + std::to_string(piece) + ", queries " + std::to_string(n));
       const auto batch = batch_of<std::uint32_t>(order_of_batch::random, n, keys);
-      compare("find", n, {4, 1}, [&](const auto& to, bool partitioned) {
+      compare_plans("find", n, {4, 1}, [&](const auto& to, bool partitioned) {
         find_job<std::uint32_t, 4> job;
         job.tree = tree.ref().layout();
         job.keys = batch.data();
@@ -206,8 +161,8 @@ TEST_P(StaticTreeCpuPartitionFirst, BatchesOfSeveralPiecesHaveTheSameAnswers) {
         job.found = static_cast<std::uint8_t*>(to[1]);
         const auto answer = detail::cpu_kernel(job, node_search::linear);
         if (partitioned) {
-          ASSERT_TRUE(
-              detail::answer_in_buckets<std::uint32_t>(backend, here().default_stream(), job, 0, n, answer, piece));
+          ASSERT_TRUE(detail::answer_in_buckets<std::uint32_t>(backend, here().default_stream(), job, job.tree.headers,
+                                                               job.tree.groups, 0, n, answer, piece));
         } else {
           answer(job, 0, n);
         }
@@ -232,7 +187,7 @@ TEST_P(StaticTreeCpuPartitionFirst, AnswersThatAreNotAlignedAreRestored) {
     }
     const auto tree = static_tree<std::uint64_t, Value>::build(keys.span(), values, {}, here());
     const auto batch = batch_of<std::uint64_t>(order_of_batch::random, 40001, keys);
-    compare(
+    compare_plans(
         "find", batch.size(), {sizeof(Value)},
         [&](const auto& to, bool partitioned) {
           tree.find(batch.span(), std::span<Value>(static_cast<Value*>(to[0]), batch.size()), {},
