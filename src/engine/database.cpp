@@ -214,14 +214,20 @@ std::vector<query_result> database::run_script(std::string_view sql, const progr
   const failure_guard in_transaction(state_->open);
   const script_scope own_transactions(state_->open);
   std::vector<query_result> out;
+  commit_group together(*this);
   for (const auto& statement : split_script(sql)) {
     try {
       out.push_back(execute(statement.text, tell, stop));
     } catch (const sql_error& e) {
+      together.write();
       if (!e.position()) throw;
       throw sql_error(e.sentence(), sql, statement.offset + *e.position(), e.code());
+    } catch (...) {
+      together.write();
+      throw;
     }
   }
+  together.write();
   if (own_transactions.has_open_transaction()) {
     state_->open.roll_back();
     out.back().notices.emplace_back("The script ended inside a transaction, which was rolled back.");
@@ -254,6 +260,25 @@ prepared database::prepare(std::string_view sql) {
   return prepared(std::move(state));
 }
 
+commit_group::commit_group(database& db)
+    : state_(db.state_.get()), undone_before_(state_->open.undone_statements()) {
+  state_->open.start_grouping();
+}
+
+commit_group::~commit_group() {
+  try {
+    state_->open.write_group();
+  } catch (const std::exception&) {
+  }
+  state_->open.end_grouping();
+}
+
+std::size_t commit_group::unwritten() const { return state_->open.unwritten_statements(); }
+std::uint64_t commit_group::undone() const { return state_->open.undone_statements() - undone_before_; }
+double commit_group::write() {
+  return with_text("", [&] { return state_->open.write_group(); });
+}
+
 const catalog& database::tables() const { return state_->open.tables(); }
 const espalier::device& database::get_device() const { return state_->open.get_device(); }
 transaction_status database::transaction() const { return state_->open.transaction(); }
@@ -270,6 +295,7 @@ query_result prepared::execute(const arrow::Table& parameters, const cancellatio
   const failure_guard in_transaction(*state_->open);
   query_result out;
   on_deep_stack(state_->text, [&] {
+    with_text(state_->text, [&] { return state_->open->write_group(); });
     const statement_scope scope(stop, state_->open->memory_limit());
     out = with_text(state_->text, [&] {
       return scope.with_whole_files(false, [&] { return run_batch(*state_->open, state_->select(), parameters); });

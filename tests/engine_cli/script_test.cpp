@@ -33,6 +33,18 @@ TEST_F(script_cli, statements_before_a_scanner_error_are_run) {
   }
 }
 
+TEST_F(script_cli, answers_of_statements_that_share_a_commit_come_in_order) {
+  const outcome r = script(
+      "CREATE TABLE t (a integer PRIMARY KEY);\nINSERT INTO t VALUES (1);\nINSERT INTO t VALUES (2), (3);\n"
+      "SELECT count(*) AS n FROM t;\nDELETE FROM t WHERE a = 1;\nINSERT INTO t VALUES (2);\nDROP TABLE t;\n",
+      "--format table " + db());
+  EXPECT_EQ(r.code, 1);
+  EXPECT_EQ(r.out, "CREATE TABLE\nINSERT 0 1\nINSERT 0 2\n n\n---\n 3\n(1 row)\nDELETE 1\n");
+  EXPECT_NE(r.err, "");
+  const outcome after = sql("SELECT a FROM t ORDER BY a", db() + " --format csv");
+  EXPECT_EQ(after.out, "\"a\"\n2\n3\n") << after.err;
+}
+
 TEST_F(script_cli, timing_speaks_on_standard_error_where_programs_read_the_answer) {
   for (const std::string format : {"csv", "json"}) {
     const outcome r = script("SELECT 1 AS one;\n", "--timing --format " + format);

@@ -1,8 +1,12 @@
 // statement_runner.hpp - executes statements in order and writes their results to an output.
+//
+// Statements that change data share commits: their results are held back until they are durable, at most 100 ms or one
+// statement long.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "cli/query/answer_output.hpp"
 #include "espalier/engine/database.hpp"
@@ -25,9 +29,15 @@ class statement_runner {
 
  private:
   void run_one(const engine::script_statement& statement, std::string_view script, std::size_t begin);
+  /// Writes the statements of the group and shows their results.
+  void write_and_show(engine::commit_group& together);
+  /// Drops the results of statements that were undone, and shows the others once all of them are durable.
+  void show_durable(const engine::commit_group& together);
+  void show(const engine::query_result& result);
 
   engine::database& db_;
   answer_output& out_;
+  std::vector<engine::query_result> held_;  ///< results of statements that may not be durable
   std::size_t left_ = 0;
   std::size_t warnings_printed_;
 };

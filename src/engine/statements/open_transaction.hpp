@@ -1,6 +1,8 @@
 // open_transaction.hpp - the state that a session needs to roll back to BEGIN.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,6 +20,10 @@ struct open_transaction {
   kept_indexes files;        ///< at BEGIN
   std::int64_t started = 0;  ///< microseconds since 1970, UTC
   bool read_only = false;
+  /// True for the statements of a commit group: there is no transaction for the user, and no statement fails it.
+  bool is_group = false;
+  std::size_t statements = 0;                       ///< statements of the group that succeeded
+  std::chrono::steady_clock::time_point opened_at;  ///< start of the first statement of the group
   bool has_failed = false;
   bool has_changes = false;
   /// Files from which changes were computed. Rows of a change may be read where they are mapped until COMMIT.

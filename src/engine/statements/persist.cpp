@@ -279,6 +279,7 @@ void session::write(const table_entry* changed, const std::vector<std::string>& 
 }
 
 void session::save_indexes() {
+  write_group();
   if (!store_ || options_.read_only || transaction_) return;
   std::vector<catalog::entry_ptr> lacking_files;
   for (const auto& entry : tables_.all_in_memory()) {

@@ -44,6 +44,11 @@ session::session(database_options options, file_layer& files)
 }
 
 session::~session() {
+  try {
+    write_group();
+  } catch (const std::exception&) {
+    // Nothing of the group was acknowledged; write_group() has undone it.
+  }
   roll_back();
   try {
     save_indexes();
@@ -100,6 +105,7 @@ query_result session::run_set(const ast::set_option& set) {
 }
 
 query_result session::run(const ast::statement& statement, const progress& tell, const cancellation_token& stop) {
+  const double group_before = prepare_group_for(statement);
   const statement_scope scope(stop, options_.memory_limit);
   if (!std::holds_alternative<ast::transaction>(statement.body)) require_usable();
   if (changes_something(statement)) require_changes_allowed();
@@ -121,7 +127,9 @@ query_result session::run(const ast::statement& statement, const progress& tell,
     query_result operator()(const ast::set_option& s) { return self.run_set(s); }
   };
   const bool commits = changes_something(statement) || std::holds_alternative<ast::transaction>(statement.body);
-  return scope.with_whole_files(commits, [&] { return std::visit(visitor{*this, tell}, statement.body); });
+  auto out = scope.with_whole_files(commits, [&] { return std::visit(visitor{*this, tell}, statement.body); });
+  out.timings.save += group_before + count_in_group();
+  return out;
 }
 
 }  // namespace espalier::engine

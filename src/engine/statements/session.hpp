@@ -3,9 +3,11 @@
 // A statement that changes data builds the new state next to the existing one, writes it to the folder and replaces the
 // existing state last; an error before that has no effect. Between BEGIN and COMMIT nothing is written: COMMIT writes
 // the tables in one commit of the store, and ROLLBACK restores the catalog of BEGIN and undoes the changes of indexes,
-// which are the only objects that a statement changes in place.
+// which are the only objects that a statement changes in place. The statements of a commit group are a transaction in
+// this respect, which is written at its end, but not for the user.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,6 +33,12 @@ class store;
 struct open_transaction;
 struct loaded_index;
 struct loaded_table;
+
+/// When a group is written at the latest: acknowledgements of its statements wait for that.
+struct group_limits {
+  std::size_t statements = 1000;
+  std::chrono::milliseconds time{100};  ///< since the start of its first statement, seen at the end of a statement
+};
 
 class session {
  public:
@@ -62,6 +70,19 @@ class session {
   void fail_transaction() noexcept;
   /// Restores the database to its state at BEGIN. Does nothing if no transaction is open.
   void roll_back() noexcept;
+
+  /// Between the calls, statements that change data outside of a transaction are written in groups, with one commit per
+  /// group. Calls can be nested. A group ends before a statement that it does not take, at its limits, and at
+  /// write_group(), which has to be called before end_grouping().
+  void start_grouping() noexcept { ++grouping_; }
+  void end_grouping() noexcept { --grouping_; }
+  void set_group_limits(const group_limits& limits) noexcept { group_limits_ = limits; }
+  /// Returns the number of statements whose changes are not written yet.
+  [[nodiscard]] std::size_t unwritten_statements() const noexcept;
+  /// Returns the number of statements that were undone because their group could not be written.
+  [[nodiscard]] std::uint64_t undone_statements() const noexcept { return undone_statements_; }
+  /// Writes the group and returns the time in milliseconds. If it throws, the statements of the group are undone.
+  double write_group();
 
   [[nodiscard]] const catalog& tables() const { return tables_; }
   [[nodiscard]] const device& get_device() const { return device_; }
@@ -98,6 +119,14 @@ class session {
   // transaction.cpp
   query_result run_transaction(const ast::transaction& statement);
   void begin(bool read_only);
+  /// Writes the changes of the open transaction and ends it. If that fails, it is rolled back.
+  void commit_transaction(query_timings& timings);
+  [[nodiscard]] bool has_group() const noexcept;
+  /// Called before a statement: ends the group, or starts one, as the statement requires. Returns the time that writing
+  /// took, in milliseconds.
+  double prepare_group_for(const ast::statement& statement);
+  /// Called after a statement that succeeded; ends a group that has reached its limits. Returns the same.
+  double count_in_group();
   void build_broken_indexes() noexcept;
 
   // persist.cpp
@@ -139,6 +168,9 @@ class session {
   std::vector<std::string> warnings_;
   std::unique_ptr<open_transaction> transaction_;
   std::uint64_t transactions_ = 0;  ///< transactions started so far
+  int grouping_ = 0;                ///< calls of start_grouping() without end_grouping()
+  group_limits group_limits_;
+  std::uint64_t undone_statements_ = 0;
 };
 
 /// Adds the elapsed time to a value in milliseconds.
