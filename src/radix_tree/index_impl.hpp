@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -112,6 +113,7 @@ class radix_index_impl final : public radix_index {
 
   [[nodiscard]] const device& get_device() const override { return device_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] radix_stats stats() const override {
     const auto lock = gate_.lock_shared();
     radix_stats s = tree_.stats();
@@ -373,6 +375,7 @@ class radix_index_impl final : public radix_index {
     }
     Context context(device_, order);
     work(context);
+    size_ = tree_.view.size;
   }
   /// Returns whether a query may walk these leaves.
   [[nodiscard]] bool may_walk(const buffer<std::uint64_t>& counts) const {
@@ -390,7 +393,8 @@ class radix_index_impl final : public radix_index {
   radix_options options_;
   device cpu_;  ///< takes part in finding long keys
   mutable access_gate<Context> gate_;
-  mutable radix_storage<V> tree_;  ///< mutable: queries build the leaf order
+  mutable radix_storage<V> tree_;              ///< mutable: queries build the leaf order
+  mutable std::atomic<std::size_t> size_ = 0;  ///< of the tree after the last write; read without the gate
   mutable summaries_of<Context, V> summaries_;
   std::optional<host_long_key_tree<Context, V>> long_key_tree_;
 };

@@ -47,6 +47,8 @@ class radix_index {
 
   [[nodiscard]] virtual const device& get_device() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
+  /// Does not wait for operations in progress.
+  [[nodiscard]] virtual std::size_t size() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
   /// Calls read(view, root_info) with a copy of the tree in host memory, a radix_view<ValueSlot>, and the word of the

@@ -319,8 +319,8 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
     return radix_tree_ref<Value>(&view);
   }
 
-  /// Number of keys.
-  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  /// Number of keys, with those of completed writes. O(1) without a lock.
+  [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device of the tree.
   [[nodiscard]] const device& get_device() const { return index_->get_device(); }
