@@ -43,6 +43,14 @@ struct check_offset {
   }
 };
 
+/// counts[i] is the number of elements of rank i of a query: 1 or 0.
+struct count_rank {
+  const std::uint64_t* ranks;
+  std::uint64_t size;
+  std::uint64_t* counts;
+  ESPALIER_HD void operator()(std::size_t i) const { counts[i] = ranks[i] < size ? 1 : 0; }
+};
+
 /// A caller's keys in the device's memory.
 template <class Context>
 class staged_keys {
@@ -216,6 +224,23 @@ class radix_index_impl final : public radix_index {
     };
     const execution launch{order, ex.wait || !Context::on_gpu};
     walks ? ask(launch, 1, work) : ask_by_rank(launch, 1, work);
+    return result;
+  }
+  [[nodiscard]] byte_range_buffers select(const std::uint64_t* ranks, std::size_t n,
+                                          const execution& ex) const override {
+    byte_range_buffers result;
+    const stream& order = ex.order;
+    ask_by_rank({order, ex.wait || !Context::on_gpu}, 1, [&](Context& context) {
+      const input in(context, ranks, n * 8);
+      const auto* const wanted = static_cast<const std::uint64_t*>(in.data());
+      result.offsets = buffer<std::uint64_t>(device_, n + 1, order);
+      std::uint64_t* const offsets = result.offsets.data();
+      context.zero(offsets + n, 8);
+      context.for_each(n, count_rank{wanted, tree_.view.size, offsets});
+      context.exclusive_scan(offsets, offsets, n + 1);
+      result.total = context.read(offsets + n);
+      element_gather<Context, V>{tree_.view, context}.list(result, wanted, n);
+    });
     return result;
   }
   void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,

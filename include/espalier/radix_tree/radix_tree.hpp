@@ -112,6 +112,14 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   void rank_async(keys_in keys, out<std::uint64_t> ranks, bound_type bound, const stream& s) const {
     rank_on(bound, keys, ranks, enqueue(s));
   }
+  /// Returns the element of each rank; no element for a rank of size() or more. O(L) each. The _async form blocks until
+  /// the number of bytes is known.
+  [[nodiscard]] byte_range_result<Value> select(in<std::uint64_t> ranks, const stream& s = {}) const {
+    return byte_range_result<Value>(index_->select(ranks.data(), ranks.size(), wait(s)));
+  }
+  [[nodiscard]] byte_range_result<Value> select_async(in<std::uint64_t> ranks, const stream& s) const {
+    return byte_range_result<Value>(index_->select(ranks.data(), ranks.size(), enqueue(s)));
+  }
   /// Writes the number of keys of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
