@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -40,6 +41,14 @@ struct check_offset {
       atomic_word_ref{wrong + 1}.store_relaxed(1);
     }
   }
+};
+
+/// counts[i] is the number of elements of rank i of a query: 1 or 0.
+struct count_rank {
+  const std::uint64_t* ranks;
+  std::uint64_t size;
+  std::uint64_t* counts;
+  ESPALIER_HD void operator()(std::size_t i) const { counts[i] = ranks[i] < size ? 1 : 0; }
 };
 
 /// A caller's keys in the device's memory.
@@ -112,6 +121,7 @@ class radix_index_impl final : public radix_index {
 
   [[nodiscard]] const device& get_device() const override { return device_; }
   [[nodiscard]] element_type elements() const override { return elements_; }
+  [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] radix_stats stats() const override {
     const auto lock = gate_.lock_shared();
     radix_stats s = tree_.stats();
@@ -214,6 +224,23 @@ class radix_index_impl final : public radix_index {
     };
     const execution launch{order, ex.wait || !Context::on_gpu};
     walks ? ask(launch, 1, work) : ask_by_rank(launch, 1, work);
+    return result;
+  }
+  [[nodiscard]] byte_range_buffers select(const std::uint64_t* ranks, std::size_t n,
+                                          const execution& ex) const override {
+    byte_range_buffers result;
+    const stream& order = ex.order;
+    ask_by_rank({order, ex.wait || !Context::on_gpu}, 1, [&](Context& context) {
+      const input in(context, ranks, n * 8);
+      const auto* const wanted = static_cast<const std::uint64_t*>(in.data());
+      result.offsets = buffer<std::uint64_t>(device_, n + 1, order);
+      std::uint64_t* const offsets = result.offsets.data();
+      context.zero(offsets + n, 8);
+      context.for_each(n, count_rank{wanted, tree_.view.size, offsets});
+      context.exclusive_scan(offsets, offsets, n + 1);
+      result.total = context.read(offsets + n);
+      element_gather<Context, V>{tree_.view, context}.list(result, wanted, n);
+    });
     return result;
   }
   void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends, void* out,
@@ -373,6 +400,7 @@ class radix_index_impl final : public radix_index {
     }
     Context context(device_, order);
     work(context);
+    size_ = tree_.view.size;
   }
   /// Returns whether a query may walk these leaves.
   [[nodiscard]] bool may_walk(const buffer<std::uint64_t>& counts) const {
@@ -390,7 +418,8 @@ class radix_index_impl final : public radix_index {
   radix_options options_;
   device cpu_;  ///< takes part in finding long keys
   mutable access_gate<Context> gate_;
-  mutable radix_storage<V> tree_;  ///< mutable: queries build the leaf order
+  mutable radix_storage<V> tree_;              ///< mutable: queries build the leaf order
+  mutable std::atomic<std::size_t> size_ = 0;  ///< of the tree after the last write; read without the gate
   mutable summaries_of<Context, V> summaries_;
   std::optional<host_long_key_tree<Context, V>> long_key_tree_;
 };

@@ -128,16 +128,7 @@ class ordered_suite {
     if constexpr (detail::WritesNeighbours<Tree>) {
       write(std::span(keys), std::span(values), std::span(found));
     } else {
-      const auto got = list();
-      const auto offsets = got.offsets.to_vector();
-      const auto strings = got.keys();
-      const auto got_values = got.values.to_vector();
-      for (std::size_t i = 0; i < asked(); ++i) {
-        found[i] = offsets[i + 1] > offsets[i] ? 1 : 0;
-        if (found[i] == 0) continue;
-        values[i] = got_values[offsets[i]];
-        for (const char c : strings[offsets[i]]) keys[i] = keys[i] << 8 | static_cast<unsigned char>(c);
-      }
+      take(list(), keys, values, found);
     }
     for (std::size_t i = 0; i < asked(); ++i) {
       const iterator want = at(lo_[i]);
@@ -245,6 +236,43 @@ class ordered_suite {
       const auto position = [&](iterator at) { return static_cast<std::uint64_t>(std::distance(all_.cbegin(), at)); };
       ASSERT_EQ(below[i], position(all_.lower_bound(lo_[i]))) << "query " << i;
       ASSERT_EQ(through[i], position(all_.upper_bound(lo_[i]))) << "query " << i;
+    }
+    select();
+  }
+
+  void select() {
+    const std::size_t size = all_.size();
+    std::vector<std::uint64_t> ranks{size, 0, ~std::uint64_t{0}, size / 2, size / 2, size - 1};
+    for (std::size_t i = 0; i < size; i += 1 + size / 100) ranks.push_back(size - 1 - i);
+    std::vector<key> keys(ranks.size());
+    std::vector<value> values(ranks.size());
+    std::vector<std::uint8_t> found(ranks.size());
+    if constexpr (detail::WritesSelected<Tree>) {
+      tree_->select(ranks, keys, values, found);
+    } else {
+      const auto got = tree_->select(ranks);
+      take(got, keys, values, found);
+    }
+    std::vector<std::pair<key, value>> in_order(all_.begin(), all_.end());
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const bool exists = ranks[i] < size;
+      ASSERT_EQ(found[i], exists ? 1 : 0) << "rank " << ranks[i];
+      ASSERT_EQ(keys[i], exists ? in_order[ranks[i]].first : 0) << "rank " << ranks[i];
+      ASSERT_EQ(values[i], exists ? in_order[ranks[i]].second : 0) << "rank " << ranks[i];
+    }
+  }
+
+  /// Copies a result with at most one element per query to arrays.
+  template <class Result>
+  static void take(const Result& got, std::span<key> keys, std::span<value> values, std::span<std::uint8_t> found) {
+    const auto offsets = got.offsets.to_vector();
+    const auto strings = got.keys();
+    const auto got_values = got.values.to_vector();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      found[i] = offsets[i + 1] > offsets[i] ? 1 : 0;
+      if (found[i] == 0) continue;
+      values[i] = got_values[offsets[i]];
+      for (const char c : strings[offsets[i]]) keys[i] = keys[i] << 8 | static_cast<unsigned char>(c);
     }
   }
 

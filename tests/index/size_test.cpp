@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
+#include "espalier/radix_tree/radix_tree.hpp"
 #include "support/watchdog.hpp"
 
 namespace espalier::test {
@@ -52,6 +54,17 @@ std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t n) {
   std::vector<std::uint64_t> keys(n);
   for (std::uint64_t i = 0; i < n; ++i) keys[i] = (first + i) * 3;
   return keys;
+}
+
+TEST(Size, OfARadixTreeIsReadWithoutALock) {
+  const auto pool = std::make_shared<hooked_pool>();
+  radix_tree<std::uint64_t> tree(device::cpu(1).with_pool(pool));
+  expect_size_during_writes(tree, *pool, [](auto& t, std::uint64_t first, std::uint64_t n) {
+    const auto keys = numbers(first, n);
+    std::vector<std::string> strings;
+    for (const std::uint64_t k : keys) strings.push_back(std::to_string(k));
+    t.insert(strings, keys);
+  });
 }
 
 TEST(Size, OfAHybridTreeIsReadWithoutALock) {

@@ -4,7 +4,7 @@
 //   concept          static_tree  blink_tree  hybrid_tree  radix_tree
 //   OrderedIndex          x            x           x            x       contains, neighbours, count, range, size
 //   OrderedMap            x            x           x            x       with values: find, sum, min, max, avg
-//   RankedIndex           x                                     x       rank
+//   RankedIndex           x                                     x       rank, select
 //   MutableIndex                       x           x            x       insert_or_assign or, for sets, insert; erase
 //   AsyncIndex            x            x                        x       twins that do not wait, and streams
 //
@@ -48,6 +48,19 @@ concept ReturnsNeighbours = requires(const Tree& tree, typename Tree::batch_type
   tree.predecessor(keys).offsets;
 };
 
+template <class Tree>
+concept WritesSelected = requires(const Tree& tree, std::span<const std::uint64_t> ranks,
+                                  std::span<typename Tree::key_type> out_keys, std::span<value_slot_of<Tree>> values,
+                                  std::span<std::uint8_t> found) {
+  tree.select(ranks, out_keys, values, found);
+};
+template <class Tree>
+concept ReturnsSelected = requires(const Tree& tree, std::span<const std::uint64_t> ranks) {
+  tree.select(ranks).offsets;
+};
+template <class Tree>
+concept Selects = WritesSelected<Tree> || ReturnsSelected<Tree>;
+
 }  // namespace detail
 
 template <class Tree>
@@ -80,7 +93,7 @@ concept OrderedMap = OrderedIndex<Tree> && !std::is_void_v<typename Tree::value_
 };
 
 template <class Tree>
-concept RankedIndex = OrderedIndex<Tree> &&
+concept RankedIndex = OrderedIndex<Tree> && detail::Selects<Tree> &&
     requires(const Tree& tree, typename Tree::batch_type keys, std::span<std::uint64_t> ranks) {
   tree.rank(keys, ranks);
   tree.rank(keys, ranks, bound_type::upper);

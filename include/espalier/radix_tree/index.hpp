@@ -47,6 +47,8 @@ class radix_index {
 
   [[nodiscard]] virtual const device& get_device() const = 0;
   [[nodiscard]] virtual element_type elements() const = 0;
+  /// Does not wait for operations in progress.
+  [[nodiscard]] virtual std::size_t size() const = 0;
   [[nodiscard]] virtual radix_stats stats() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
   /// Calls read(view, root_info) with a copy of the tree in host memory, a radix_view<ValueSlot>, and the word of the
@@ -64,6 +66,9 @@ class radix_index {
                      std::uint64_t* counts, const execution& ex) const = 0;
   [[nodiscard]] virtual byte_range_buffers list(radix_slice what, const byte_keys& lo, const byte_keys& hi,
                                                 const range_options& options, const execution& ex) const = 0;
+  /// Query i selects the element of ranks[i], or none if the tree has no such rank.
+  [[nodiscard]] virtual byte_range_buffers select(const std::uint64_t* ranks, std::size_t n,
+                                                  const execution& ex) const = 0;
   /// `out` is an array of sum_of<Value> for sum, of values for min and max (found[i] is 0 for an empty slice), and of
   /// double for avg (NaN for an empty slice). `hi` and `ends` are used for ranges only.
   virtual void aggregate(aggregate_op op, radix_slice what, const byte_keys& lo, const byte_keys& hi, interval ends,

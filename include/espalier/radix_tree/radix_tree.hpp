@@ -112,6 +112,14 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   void rank_async(keys_in keys, out<std::uint64_t> ranks, bound_type bound, const stream& s) const {
     rank_on(bound, keys, ranks, enqueue(s));
   }
+  /// Returns the element of each rank; no element for a rank of size() or more. O(L) each. The _async form blocks until
+  /// the number of bytes is known.
+  [[nodiscard]] byte_range_result<Value> select(in<std::uint64_t> ranks, const stream& s = {}) const {
+    return byte_range_result<Value>(index_->select(ranks.data(), ranks.size(), wait(s)));
+  }
+  [[nodiscard]] byte_range_result<Value> select_async(in<std::uint64_t> ranks, const stream& s) const {
+    return byte_range_result<Value>(index_->select(ranks.data(), ranks.size(), enqueue(s)));
+  }
   /// Writes the number of keys of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
@@ -319,8 +327,8 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
     return radix_tree_ref<Value>(&view);
   }
 
-  /// Number of keys.
-  [[nodiscard]] std::size_t size() const { return index_->stats().size; }
+  /// Number of keys, with those of completed writes. O(1) without a lock.
+  [[nodiscard]] std::size_t size() const { return index_->size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
   /// The device of the tree.
   [[nodiscard]] const device& get_device() const { return index_->get_device(); }
