@@ -122,6 +122,30 @@ TEST(EngineLimits, NestedText) {
   EXPECT_EQ(outcome("SELECT count(*) FROM (VALUES (1)) t(x) WHERE x = 1" + repeated(" AND x = 1", 20000)), "1");
 }
 
+// The scanner takes minutes for these: it must not see them, whether in a statement or in a script.
+TEST(EngineLimits, CommentsThatTheScannerReadsManyTimes) {
+  const auto nested = repeated("/*", 100000) + repeated("*/", 100000);
+  EXPECT_EQ(outcome("SELECT 1" + repeated("/**/", 4000)), "1");
+  EXPECT_EQ(outcome("SELECT 1" + repeated("/**/ ", 400000)), "1");
+  EXPECT_EQ(outcome("SELECT 1" + repeated("/**/", 400000)), "54001");
+  EXPECT_EQ(outcome("SELECT 1" + repeated("/*/**/*/", 200000)), "54001");
+  for (const auto& comments :
+       {nested, repeated("/*", 100000), repeated("/**/", 400000), repeated("/*/**/*/", 200000)}) {
+    const auto first = split_script("SELECT 1; SELECT 2;" + comments + "SELECT 3; SELECT 4");
+    ASSERT_EQ(first.size(), 3U);
+    EXPECT_EQ(first[1].text, "SELECT 2");
+    EXPECT_EQ(first[2].offset, 19U);
+    auto db = limits_database();
+    try {
+      (void)db.run_script("CREATE TABLE t AS SELECT 1 AS a; " + comments + "SELECT 3; SELECT 4");
+      ADD_FAILURE();
+    } catch (const sql_error& e) {
+      EXPECT_EQ(e.sqlstate(), "54001");
+    }
+    EXPECT_EQ((*db.execute("SELECT a FROM t").rows->column(0)->GetScalar(0))->ToString(), "1");
+  }
+}
+
 TEST(EngineLimits, ManyColumns) {
   EXPECT_EQ(outcome("SELECT 1" + repeated(", 2", 9999)), "1");
   EXPECT_EQ(outcome("SELECT 1" + repeated(", 2", 10000)), "54001");

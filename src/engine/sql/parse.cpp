@@ -113,13 +113,21 @@ namespace {
 struct scanned_script {
   std::vector<script_statement> statements;
   std::optional<std::size_t> problem;
+  bool is_refused = false;  // because of its comments, which belong to the statement with the problem then
 };
 
 scanned_script scanned(std::string_view sql) {
   if (const auto zero = sql.find('\0'); zero != std::string_view::npos) return {{}, zero};
+  scanned_script out;
+  try {
+    check_operators_and_comments(sql);
+  } catch (const located_error& e) {
+    out.problem = static_cast<std::size_t>(e.position());  // executing that statement reports the error
+    out.is_refused = true;
+    return out;
+  }
   const std::string text(sql);
   const auto result = pg_query_split_with_scanner(text.c_str());
-  scanned_script out;
   if (result.error) {
     const int place = byte_of_character(sql, result.error->cursorpos);
     out.problem = place < 0 ? sql.size() : static_cast<std::size_t>(place);
@@ -154,7 +162,7 @@ std::vector<script_statement> split_script(std::string_view sql) {
   const auto end = last_statement_end(sql, std::min(*out.problem, sql.size() - 1));
   const std::size_t rest = end == std::string_view::npos ? 0 : end + 1;
   auto statements = rest == 0 ? std::vector<script_statement>() : split_script(sql.substr(0, rest));
-  const auto first = skip_blank(sql, rest);
+  const auto first = out.is_refused ? rest : skip_blank(sql, rest);
   statements.push_back({first, std::string(sql.substr(first))});
   return statements;
 }

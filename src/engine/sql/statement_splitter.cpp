@@ -2,6 +2,7 @@
 // statements only.
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -73,30 +74,59 @@ std::size_t nesting_bytes(std::string_view sql) {
   return out;
 }
 
+namespace {
+
+constexpr std::string_view operator_characters = "~!@#^&|`?+-*/%<>=";
+
+// Counts the characters that the scanner reads again: all operator characters after the start of a comment.
+class comment_work {
+ public:
+  explicit comment_work(std::string_view sql) : sql_(sql) {}
+
+  void start_at(std::size_t at) {
+    constexpr std::uint64_t most = 100'000'000;  // a fraction of a second
+    if (at >= run_end_) run_end_ = std::min(sql_.find_first_not_of(operator_characters, at), sql_.size());
+    read_again_ += run_end_ - at;
+    if (read_again_ > most) {
+      throw_sql_error(codes::too_complex, static_cast<int>(at),
+                      "Too many comments follow each other without a blank between them.");
+    }
+  }
+
+ private:
+  std::string_view sql_;
+  std::size_t run_end_ = 0;  // end of the operator characters from the last start on
+  std::uint64_t read_again_ = 0;
+};
+
+}  // namespace
+
 // The scanner reads all operator characters after the start of a comment or operator, accepts some of them and reads
 // the others again, so its time is quadratic in their number.
 void check_operators_and_comments(std::string_view sql) {
   constexpr int deepest_comment = 1000;
   constexpr int longest_operator = 1000;
   int in_a_row = 0;
+  comment_work work(sql);
   for (std::size_t at = 0; at < sql.size();) {
     const auto next = std::min(after_token(sql, at), sql.size());
     const bool is_comment = sql.substr(at, 2) == "/*" || sql.substr(at, 2) == "--";
-    const bool is_operator = next == at + 1 && std::string_view("~!@#^&|`?+-*/%<>=").find(sql[at]) != sql.npos;
+    const bool is_operator = next == at + 1 && operator_characters.find(sql[at]) != sql.npos;
     in_a_row = is_operator ? in_a_row + 1 : 0;
     if (in_a_row > longest_operator) {
       throw_sql_error(codes::too_complex, static_cast<int>(at), "An operator cannot have more than 1000 characters.");
     }
     int depth = 0;
-    for (std::size_t i = at; is_comment && i + 1 < next; ++i) {
+    for (std::size_t i = at; is_comment && sql[at] == '/' && i + 1 < next; ++i) {
       if (sql.substr(i, 2) == "/*") {
+        work.start_at(i);
         ++depth;
         ++i;
       } else if (sql.substr(i, 2) == "*/") {
         --depth;
         ++i;
       }
-      if (depth > deepest_comment && sql[at] == '/') {
+      if (depth > deepest_comment) {
         throw_sql_error(codes::too_complex, static_cast<int>(i), "Comments are nested too deeply.");
       }
     }
