@@ -69,6 +69,8 @@ void require_sound_text(const arrow::Datum& values, int position) {
   require_text_fits(text_bytes(values, 1), position);
 }
 
+// Every result of an expression is checked. Buffers that are too short, that of the validity included, would be read
+// beyond their end by the next operation.
 void require_values(const arrow::Datum& values, const arrow::DataType& type, std::int64_t rows, int position) {
   const bool has_length = values.is_scalar() || (values.is_array() && values.length() == rows);
   if (!has_length || !values.type()->Equals(type)) {
@@ -76,7 +78,12 @@ void require_values(const arrow::Datum& values, const arrow::DataType& type, std
                     fmt::format("The engine made {} values of type {} for {} rows of type {}; please report it.",
                                 values.length(), values.type()->ToString(), rows, type.ToString()));
   }
-  require_text_fits(text_bytes(values, 1), position);
+  require_sound_text(values, position);
+  if (values.is_scalar()) return;
+  if (const auto valid = values.make_array()->Validate(); !valid.ok()) {
+    throw_sql_error(codes::internal_error, position,
+                    fmt::format("The engine made an array that is not valid ({}); please report it.", valid.message()));
+  }
 }
 
 std::vector<std::shared_ptr<arrow::ChunkedArray>> fitting_columns(const std::shared_ptr<arrow::ChunkedArray>& column) {
