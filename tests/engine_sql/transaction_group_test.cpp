@@ -60,8 +60,8 @@ std::vector<std::string> inserts(int count) {
 const std::vector<std::string> tables_of_groups = {"CREATE TABLE t (a integer PRIMARY KEY)"};
 
 // The last statement is run and written before `end`.
-struct grouped {
-  explicit grouped(session& s, std::size_t statements = 1000) : open(s) {
+struct open_group {
+  explicit open_group(session& s, std::size_t statements = 1000) : open(s) {
     open.set_group_limits({statements, no_time_limit});
     open.start_grouping();
   }
@@ -79,7 +79,7 @@ TEST(CommitGroup, AThousandStatementsAreSyncedLikeOne) {
     session open(grouped_options(scratch.path() / name), layer);
     run_all(open, tables_of_groups);
     const int files = count_of(layer, file_operation::sync), folders = count_of(layer, file_operation::sync_folder);
-    grouped group(open, static_cast<std::size_t>(statements));
+    open_group group(open, static_cast<std::size_t>(statements));
     if (!in_groups) open.end_grouping();
     run_all(open, inserts(statements));
     EXPECT_EQ(open.unwritten_statements(), 0U);
@@ -100,7 +100,7 @@ TEST(CommitGroup, StatementsThatReadAndTransactionsRunAfterWhatWasWritten) {
   const test::scratch_folder scratch;
   session open(grouped_options(scratch.path() / "db"));
   run_all(open, tables_of_groups);
-  grouped group(open);
+  open_group group(open);
   auto expect_written_by = [&, next = 0](const std::string& sql) mutable {
     run_all(open, {"INSERT INTO t VALUES (" + std::to_string(next++) + ")",
                    "INSERT INTO t VALUES (" + std::to_string(next++) + ")"});
@@ -138,7 +138,7 @@ TEST(CommitGroup, AStatementThatFailsIsUndoneAlone) {
   {
     session open(grouped_options(scratch.path() / "db"));
     run_all(open, tables_of_groups);
-    grouped group(open);
+    open_group group(open);
     run_all(open, {"INSERT INTO t VALUES (1), (2)", "DELETE FROM t WHERE a = 2"});
     EXPECT_ANY_THROW(run_all(open, {"INSERT INTO t VALUES (3), (1)"}));
     EXPECT_ANY_THROW(run_all(open, {"INSERT INTO t SELECT 10 / (a - 1) FROM t"}));
@@ -183,7 +183,7 @@ TEST(CommitGroup, ACrashLeavesAPrefixWithAllThatWasWritten) {
   std::vector<std::size_t> written_at_crash;  // statements that were durable when each crash happened
   {
     session open(grouped_options(folder), layer);
-    grouped group(open, 3);
+    open_group group(open, 3);
     for (std::size_t done = 0; done < changes_of_groups.size(); ++done) {
       const std::size_t durable = done - open.unwritten_statements();
       run_all(open, {changes_of_groups[done]});
@@ -227,7 +227,7 @@ TEST(CommitGroup, ADiskThatFailsUndoesTheGroupAndNothingElse) {
     std::filesystem::copy(scratch.path() / "template", folder);
     test::fault_layer layer(test::fault::throws, at);
     session open(grouped_options(folder), layer);
-    grouped group(open, 3);
+    open_group group(open, 3);
     std::size_t done = 0;
     try {
       for (; done < changes_of_groups.size(); ++done) run_all(open, {changes_of_groups[done]});
