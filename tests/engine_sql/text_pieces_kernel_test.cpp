@@ -74,7 +74,7 @@ TEST(EngineTextPieces, ArraysThatAreNotWhatTheyShouldBeAreRefused) {
 }
 
 // A call of each function, with a column of texts `s`, of numbers `n`, of doubles `d` and of times `w`.
-const std::map<std::string, std::string> calls = {
+const std::map<std::string, std::string> call_of_function = {
     {"extract", "extract(month FROM w)"},
     {"date_part", "date_part('year', w)"},
     {"date_trunc", "date_trunc('month', w)"},
@@ -132,7 +132,7 @@ TEST(EngineTextPieces, EveryFunctionMakesArraysThatFit) {
   constexpr std::int64_t small_text = 1000;
   for (const auto& name : function_names()) {
     if (!is_scalar_function(name)) continue;  // an aggregate or a window function
-    EXPECT_TRUE(calls.contains(name)) << "add a call of " << name;
+    EXPECT_TRUE(call_of_function.contains(name)) << "add a call of " << name;
   }
   database_options options;
   options.device = device::cpu();
@@ -146,7 +146,7 @@ TEST(EngineTextPieces, EveryFunctionMakesArraysThatFit) {
       "CREATE TABLE t AS SELECT n, n * 1.25::double precision AS d, timestamp '2001-02-03' + n * interval '7 hours' "
       "AS w, s FROM (VALUES " +
       rows + ") AS v(n, s)");
-  for (const auto& [name, call] : calls) {
+  for (const auto& [name, call] : call_of_function) {
     const auto sql = "SELECT n, " + call + " AS v FROM t ORDER BY n";
     const auto whole = db.execute(sql).rows;
     const lowered_text_limit limit(small_text);
