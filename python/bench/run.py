@@ -11,6 +11,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 import timeit
 
 import numpy as np
@@ -108,7 +109,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", help="also write the results to this file")
     arguments = parser.parse_args()
-    machine = {
+    conditions = {
         "cores": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
@@ -116,7 +117,7 @@ def main() -> None:
         "espalier": es.__version__,
         "processor": platform.machine(),
     }
-    print(machine)
+    print(conditions)
     rows = [searchsorted("i8", 24, 20), searchsorted("u4", 24, 20), searchsorted("f8", 20, 20), sorted_map(10**6)]
     rows += call_overhead() + import_time()
     for r in rows:
@@ -128,7 +129,16 @@ def main() -> None:
         print(text)
     if arguments.json:
         with open(arguments.json, "w") as file:
-            json.dump({"machine": machine, "load_after": os.getloadavg()[0], "rows": rows}, file, indent=1)
+            head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout
+            result = {
+                "command": f"python {' '.join(sys.argv)}",
+                "commit": os.environ.get("ESPALIER_COMMIT") or head.strip(),
+                "date": time.strftime("%Y-%m-%d"),
+                "machine": f"{platform.machine()}, {conditions['cores']} cores",
+                "conditions": conditions | {"load_after": os.getloadavg()[0]},
+                "rows": rows,
+            }
+            json.dump(result, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ NAMES = {
         "successor": es.SortedMap.successor,
         "predecessor": es.SortedMap.predecessor,
         "rank": es.SortedMap.searchsorted,
+        "select": es.SortedMap.peekitem,  # one position a call
         "count": es.SortedMap.count,
         "range": es.SortedMap.range,
         "prefix": es.SortedMap.prefix,
