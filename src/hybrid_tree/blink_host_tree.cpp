@@ -75,11 +75,20 @@ class blink_host_tree final : public host_tree {
     const bool by_key = choice.way == update_mode::synchronised;
     std::vector<std::uint8_t> own_mask(done == nullptr ? n : 0);
     if (done == nullptr) done = own_mask.data();
-    tree_->write(op, keys, values, n, done, {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk},
-                 now());
+    std::fill_n(done, n, std::uint8_t{0});
+    const auto count_changes = [&] {
+      const auto changed = static_cast<std::size_t>(std::count(done, done + n, std::uint8_t{1}));
+      size_ = op == write_op::erase ? size_ - changed : op == write_op::update ? size_ : size_ + changed;
+    };
+    try {
+      tree_->write(op, keys, values, n, done,
+                   {batch_semantics::ordered, by_key ? write_path::per_key : write_path::bulk}, now());
+    } catch (...) {
+      count_changes();  // key by key, a part may be in the tree
+      throw;
+    }
     // The batch is in the tree: nothing fails for lack of memory from here on.
-    const auto changed = static_cast<std::size_t>(std::count(done, done + n, std::uint8_t{1}));
-    size_ = op == write_op::erase ? size_ - changed : op == write_op::update ? size_ : size_ + changed;
+    count_changes();
     update.way = choice.way;
     update.reason = std::move(choice.reason);
     update.anew = notes_lane();

@@ -152,7 +152,13 @@ class hybrid_tree_index final : public hybrid_index {
     if (n == 0) return;
     const auto lock = gate_.lock_exclusive();
     device_part_.leaves.reset();  // lines that it reads may be freed
-    inner_update update = host_tree_->write(op, keys, values, n, done, way);
+    inner_update update;
+    try {
+      update = host_tree_->write(op, keys, values, n, done, way);
+    } catch (...) {
+      size_ = host_tree_->size();
+      throw;
+    }
     size_ = host_tree_->size();
     update_ = {update.way, 0, 0, std::move(update.reason)};
     // The batch is in the tree. Without memory for the device's copy, the host works alone.
