@@ -11,6 +11,9 @@
 // A partition is a range of 2^k slots, a slot of it is a bucket. The estimate is good where keys of a group are spread;
 // where most rows are in few partitions, the join is not made here but by sorts.
 //
+// Large sides are distributed in rounds: a round takes the rows of some consecutive partitions, so that not all rows of
+// both sides are copied at once. Each round passes over the partition numbers (2 bytes) of all rows.
+//
 // A left row whose match is not in its partition (it is before all right rows of the partition, for example) is
 // pending. Its match is the last right row of the partitions before or the first of those after, which are known when
 // all partitions were joined.
@@ -121,20 +124,27 @@ struct partitioned_row {
   row_number row;
 };
 
-/// The rows of a side, partition by partition; rows of a partition in the order of the side.
+/// The partitions of a side, and the rows of those of one round: partition by partition, rows of a partition in the
+/// order of the side.
 template <class Key>
 struct partitioned_side {
-  buffer<partitioned_row<Key>> rows;
-  std::vector<std::size_t> begin;  // of each partition, and the end
+  const clean_rows<Key>* in = nullptr;
+  std::size_t parts = 0;               // the side is distributed in, in parallel
+  buffer<std::uint16_t> partition_of;  // for each row
+  buffer<std::size_t> next;            // part by part, for each partition: the position of its next row
+  std::vector<std::size_t> begin;      // position of the first row of each partition, and the end
+  buffer<partitioned_row<Key>> rows;   // of this round
+  std::size_t first_position = 0;      // of this round
 
   [[nodiscard]] std::span<const partitioned_row<Key>> partition(std::size_t p) const {
-    return {rows.data() + begin[p], begin[p + 1] - begin[p]};
+    return {rows.data() + (begin[p] - first_position), rows_of(p)};
   }
+  [[nodiscard]] std::size_t rows_of(std::size_t p) const { return begin[p + 1] - begin[p]; }
   /// Rows of the partition of a row, on average over rows.
   [[nodiscard]] double rows_per_row() const {
     double squares = 0;
     for (std::size_t p = 0; p + 1 < begin.size(); ++p) {
-      const auto size = static_cast<double>(begin[p + 1] - begin[p]);
+      const auto size = static_cast<double>(rows_of(p));
       squares += size * size;
     }
     return begin.back() == 0 ? 0 : squares / static_cast<double>(begin.back());
@@ -165,7 +175,7 @@ class partitioned_asof_join {
   /// side are in few partitions.
   [[nodiscard]] bool run() const {
     partitioned_side<Key> right, left;
-    if (!distribute(right_, right, false) || !distribute(left_, left, true)) return false;
+    if (!assign(right_, right, false) || !assign(left_, left, true)) return false;
     using enum bound_type;
     const bool exact = options_.allow_exact_matches;
     switch (options_.direction) {
@@ -193,23 +203,22 @@ class partitioned_asof_join {
     bool has_below, has_above;
   };
 
-  [[nodiscard]] bool is_grouped() const { return right_.codes != nullptr; }
-
-  /// A stable distribution in two passes. Left rows of groups without right rows are left out and get no_row. Returns
-  /// false if the rows are in too few partitions.
-  bool distribute(const clean_rows<Key>& in, partitioned_side<Key>& side, bool is_left) const {
-    return in.codes == nullptr ? distribute<false>(in, side, is_left) : distribute<true>(in, side, is_left);
+  /// Finds the partition of each row, and its position in a stable distribution. Left rows of groups without right rows
+  /// are left out and get no_row. Returns false if the rows are in too few partitions.
+  bool assign(const clean_rows<Key>& in, partitioned_side<Key>& side, bool is_left) const {
+    return in.codes == nullptr ? assign<false>(in, side, is_left) : assign<true>(in, side, is_left);
   }
   template <bool Grouped>
-  bool distribute(const clean_rows<Key>& in, partitioned_side<Key>& side, bool is_left) const {
-    const std::size_t parts = parts_for(backend_, in.n);
-    const buffer<std::size_t> next(dev_, parts * partitions_);
-    const buffer<std::uint16_t> partition_of(dev_, in.n);
+  bool assign(const clean_rows<Key>& in, partitioned_side<Key>& side, bool is_left) const {
+    side.in = &in;
+    side.parts = parts_for(backend_, in.n);
+    side.next = buffer<std::size_t>(dev_, side.parts * partitions_);
+    side.partition_of = buffer<std::uint16_t>(dev_, in.n);
     static_assert(most_partitions < left_out);
-    for_each_part(backend_, parts, in.n, [&](std::size_t part, std::size_t first, std::size_t last) {
-      std::size_t* const counts = next.data() + part * partitions_;
+    for_each_part(backend_, side.parts, in.n, [&](std::size_t part, std::size_t first, std::size_t last) {
+      std::size_t* const counts = side.next.data() + part * partitions_;
       std::fill_n(counts, partitions_, 0);
-      std::uint16_t* const to = partition_of.data();
+      std::uint16_t* const to = side.partition_of.data();
       for (std::size_t i = first; i < last; ++i) {
         const std::uint32_t code = Grouped ? in.codes[i] : 0;
         if (Grouped && is_left && !estimate_.has_rows(code)) {
@@ -226,48 +235,87 @@ class partitioned_asof_join {
     std::size_t total = 0;
     for (std::size_t p = 0; p < partitions_; ++p) {
       side.begin[p] = total;
-      for (std::size_t part = 0; part < parts; ++part)
-        total += std::exchange(next.data()[part * partitions_ + p], total);
+      for (std::size_t part = 0; part < side.parts; ++part)
+        total += std::exchange(side.next.data()[part * partitions_ + p], total);
     }
     side.begin[partitions_] = total;
     constexpr double most_skew = 8;
     const double even = static_cast<double>(total) / static_cast<double>(partitions_);
-    if (side.rows_per_row() > most_skew * (even + 1'000)) return false;
-    side.rows = buffer<element>(dev_, total);
-    for_each_part(backend_, parts, in.n, [&](std::size_t part, std::size_t first, std::size_t last) {
-      scatter<Grouped>(in, partition_of.data(), first, last, next.data() + part * partitions_, side.rows.data());
+    return side.rows_per_row() <= most_skew * (even + 1'000);
+  }
+
+  /// The first partitions of the rounds, and the end. More rounds would save little memory: partition numbers stay.
+  [[nodiscard]] std::vector<std::size_t> rounds_of(const partitioned_side<Key>& left,
+                                                   const partitioned_side<Key>& right) const {
+    constexpr std::size_t bytes_at_once = std::size_t{1} << 25, most_rounds = 8;
+    const std::size_t rows = left.begin.back() + right.begin.back();
+    const std::size_t rounds = std::clamp<std::size_t>(rows * sizeof(element) / bytes_at_once, 1, most_rounds);
+    std::vector<std::size_t> first{0};
+    for (std::size_t p = 1; p < partitions_; ++p) {
+      if (left.begin[p] + right.begin[p] >= rows / rounds * first.size() && first.size() < rounds) first.push_back(p);
+    }
+    first.push_back(partitions_);
+    return first;
+  }
+
+  /// Copies the rows of partitions [first, last).
+  void distribute(partitioned_side<Key>& side, std::size_t first, std::size_t last) const {
+    side.first_position = side.begin[first];
+    const std::size_t size = side.begin[last] - side.begin[first];
+    if (side.rows.size() < size) {
+      side.rows = {};  // before the next ones are allocated
+      side.rows = buffer<element>(dev_, size);
+    }
+    for_each_part(backend_, side.parts, side.in->n, [&](std::size_t part, std::size_t from, std::size_t to) {
+      std::size_t* const next = side.next.data() + part * partitions_;
+      side.in->codes == nullptr ? scatter<false>(side, first, last, from, to, next)
+                                : scatter<true>(side, first, last, from, to, next);
     });
-    return true;
   }
 
   /// Lines of several rows are collected near the core and written together: a partition is far from the others, and
   /// a store to each of them in turn would wait for memory.
   template <bool Grouped>
-  void scatter(const clean_rows<Key>& in, const std::uint16_t* partition_of, std::size_t first, std::size_t last,
-               std::size_t* next, element* to) const {
+  void scatter(const partitioned_side<Key>& side, std::size_t first_partition, std::size_t last_partition,
+               std::size_t from, std::size_t to, std::size_t* next) const {
     struct alignas(64) line {
       element rows[line_rows];
     };
-    std::vector<line> lines(partitions_);
-    std::vector<std::size_t> begin(next, next + partitions_);
-    for (std::size_t i = first; i < last; ++i) {
-      const std::size_t p = partition_of[i];
-      if (Grouped && p == left_out) continue;
-      const std::size_t at = next[p]++, slot = at % line_rows;
-      element* const rows = lines[p].rows;
-      rows[slot] = {in.keys[i], Grouped ? in.codes[i] : 0,
-                    in.rows == nullptr ? static_cast<row_number>(i) : in.rows[i]};
-      if (slot != line_rows - 1) continue;
-      if (at - slot >= begin[p]) {
-        std::memcpy(static_cast<void*>(to + (at - slot)), rows, line_rows * sizeof(element));
-      } else {
-        std::copy(rows + begin[p] % line_rows, rows + line_rows, to + begin[p]);
+    const clean_rows<Key>& in = *side.in;
+    element* const out = side.rows.data();
+    const std::size_t partitions = last_partition - first_partition;
+    // Positions are counted from the first row of the round.
+    std::vector<std::size_t> at(partitions), begin(partitions);
+    for (std::size_t p = 0; p < partitions; ++p) at[p] = begin[p] = next[first_partition + p] - side.first_position;
+    std::vector<line> lines(partitions);
+    constexpr std::size_t block = 512;
+    std::uint16_t taken[block];  // rows of the block that are in the round; found without a branch
+    for (std::size_t i = from; i < to; i += block) {
+      const std::size_t size = std::min(block, to - i);
+      const std::uint16_t* const of = side.partition_of.data() + i;
+      std::size_t count = 0;
+      for (std::size_t j = 0; j < size; ++j) {
+        taken[count] = static_cast<std::uint16_t>(j);
+        count += std::size_t{of[j]} - first_partition < partitions ? 1 : 0;  // wraps around below the first one
+      }
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t row = i + taken[k], p = of[taken[k]] - first_partition;
+        const std::size_t position = at[p]++, slot = position % line_rows;
+        element* const rows = lines[p].rows;
+        rows[slot] = {in.keys[row], Grouped ? in.codes[row] : 0,
+                      in.rows == nullptr ? static_cast<row_number>(row) : in.rows[row]};
+        if (slot != line_rows - 1) continue;
+        if (position - slot >= begin[p]) {
+          std::memcpy(static_cast<void*>(out + (position - slot)), rows, line_rows * sizeof(element));
+        } else {
+          std::copy(rows + begin[p] % line_rows, rows + line_rows, out + begin[p]);
+        }
       }
     }
-    for (std::size_t p = 0; p < partitions_; ++p) {
-      const std::size_t from = std::max(begin[p], next[p] - next[p] % line_rows);
-      if (from < next[p])
-        std::copy(lines[p].rows + from % line_rows, lines[p].rows + from % line_rows + (next[p] - from), to + from);
+    for (std::size_t p = 0; p < partitions; ++p) {
+      const std::size_t rest = std::max(begin[p], at[p] - at[p] % line_rows);
+      if (rest < at[p])
+        std::copy(lines[p].rows + rest % line_rows, lines[p].rows + rest % line_rows + (at[p] - rest), out + rest);
     }
   }
 
@@ -363,13 +411,13 @@ class partitioned_asof_join {
   }
 
   template <bound_type Below, bound_type Above, bool UsesBelow, bool UsesAbove>
-  void join(const partitioned_side<Key>& left, const partitioned_side<Key>& right) const {
+  void join(partitioned_side<Key>& left, partitioned_side<Key>& right) const {
     std::size_t most_rows = 0;
-    for (std::size_t p = 0; p < partitions_; ++p) most_rows = std::max(most_rows, right.partition(p).size());
+    for (std::size_t p = 0; p < partitions_; ++p) most_rows = std::max(most_rows, right.rows_of(p));
     const std::size_t buckets = std::size_t{1} << shift_;
     std::vector<std::vector<pending_row>> pending(partitions_);
     std::vector<element> first(partitions_), last(partitions_);  // right rows; of partitions that have some
-    backend_.for_each_chunk(partitions_, 1, [&](std::size_t from, std::size_t to) {
+    const auto join_partitions = [&](std::size_t from, std::size_t to) {
       sorted_partition sorted(dev_, most_rows, buckets);
       for (std::size_t p = from; p < to; ++p) {
         sorted.take(estimate_, right.partition(p));
@@ -393,12 +441,19 @@ class partitioned_asof_join {
                                                      UsesAbove ? &sorted[above] : nullptr);
         }
       }
-    });
+    };
+    const std::vector<std::size_t> rounds = rounds_of(left, right);
+    for (std::size_t r = 0; r + 1 < rounds.size(); ++r) {
+      distribute(right, rounds[r], rounds[r + 1]);
+      distribute(left, rounds[r], rounds[r + 1]);
+      backend_.for_each_chunk(rounds[r + 1] - rounds[r], 1, [&](std::size_t from, std::size_t to) {
+        join_partitions(rounds[r] + from, rounds[r] + to);
+      });
+    }
     // The nearest rows of other partitions.
     std::vector<const element*> before(partitions_, nullptr), after(partitions_, nullptr);
-    for (std::size_t p = 1; p < partitions_; ++p)
-      before[p] = right.partition(p - 1).empty() ? before[p - 1] : &last[p - 1];
-    for (std::size_t p = partitions_ - 1; p > 0; --p) after[p - 1] = right.partition(p).empty() ? after[p] : &first[p];
+    for (std::size_t p = 1; p < partitions_; ++p) before[p] = right.rows_of(p - 1) == 0 ? before[p - 1] : &last[p - 1];
+    for (std::size_t p = partitions_ - 1; p > 0; --p) after[p - 1] = right.rows_of(p) == 0 ? after[p] : &first[p];
     backend_.for_each_chunk(partitions_, 1, [&](std::size_t from, std::size_t to) {
       for (std::size_t p = from; p < to; ++p) {
         for (const pending_row& row : pending[p]) {

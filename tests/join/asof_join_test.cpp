@@ -301,6 +301,28 @@ TYPED_TEST(AsofJoin, LargeSidesInNoOrder) {
   }
 }
 
+// Sides of more than 64 MiB in no order are distributed in rounds, of which each takes some of the partitions.
+TEST(AsofJoinParts, LargeSidesInRounds) {
+  std::mt19937_64 random(61);
+  const auto some = [&](std::size_t rows, std::uint64_t width) {
+    side_data<std::int64_t> side{.groups = 5};
+    for (std::size_t i = 0; i < rows; ++i) {
+      side.keys.push_back(static_cast<std::int64_t>(random() % width));
+      side.codes.push_back(static_cast<std::uint32_t>(random() % 5));
+    }
+    return side;
+  };
+  const auto right = some(4'600'000, 20'000'000), left = some(400'000, 21'000'000);
+  const prepared_side prepared = prepared_side::build(right.side(), cpu_with(2));  // another algorithm
+  for (const asof_direction direction : directions) {
+    const asof_options options{.direction = direction};
+    std::vector<row_number> rows(left.keys.size()), expected(left.keys.size());
+    asof_join(left.side(), right.side(), rows, options, cpu_with(2));
+    prepared.asof_join(left.side(), expected, options);
+    ASSERT_TRUE(rows == expected) << static_cast<int>(direction);
+  }
+}
+
 // The pass over groups reads ahead of its rows, except where a side ends: each side starts and ends before the other.
 TEST(AsofJoinParts, SidesThatStartOrEndEarly) {
   std::mt19937_64 random(13);
