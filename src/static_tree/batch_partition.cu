@@ -3,6 +3,7 @@
 #include "static_tree/batch_partition.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "espalier/device/cuda.cuh"
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
     partition_kernel(const __grid_constant__ partition_task<Word> task) {
   constexpr unsigned tile = Threads * Items, warps = Threads / 32, all = ~0u;
   constexpr unsigned at_once = Items < 8 ? Items : 8;  // loads in flight; with more, registers are spilled
-  extern __shared__ std::uint64_t shared_memory[];
+  extern __shared__ uint4 shared_memory[];
   Word* const sorted = reinterpret_cast<Word*>(shared_memory);
   __shared__ bucket_table<Word> table;
   __shared__ std::uint32_t count[Threads];
@@ -153,8 +154,8 @@ __global__ void __launch_bounds__(Threads, 1024 / Threads)
         const Unit* const own = static_cast<const Unit*>(task.keys) + base + me;
 #pragma unroll
         for (unsigned j = 0; j < at_once; ++j)
-          key[j] =
-              static_cast<int>((from + j) * Threads) < left ? static_cast<Word>(own[(from + j) * Threads]) : Word{0};
+          key[j] = static_cast<int>((from + j) * Threads) < left ? static_cast<Word>(__ldcs(own + (from + j) * Threads))
+                                                                 : Word{0};
       });
 #pragma unroll
       for (unsigned j = 0; j < at_once; ++j) {
@@ -228,6 +229,66 @@ __global__ void first_segments_kernel(const std::uint32_t* ascending, const std:
   for (std::uint32_t g = begin / 32 + (begin % 32 != 0 ? 1 : 0); g * 32 < end; ++g) first[g] = s;
 }
 
+// ---- several elements at once
+// -----------------------------------------------------------------------------------------------------
+// A whole tile in aligned memory is moved in packs of at most 16 bytes: an instruction for each element would take as
+// long as the memory does.
+
+/// Elements of a pack.
+template <class Unit>
+inline constexpr unsigned pack_size = sizeof(Unit) == 8 ? 2 : 4;
+
+template <unsigned Bytes>
+struct pack_raw;
+template <>
+struct pack_raw<4> {
+  using type = unsigned;
+};
+template <>
+struct pack_raw<8> {
+  using type = uint2;
+};
+template <>
+struct pack_raw<16> {
+  using type = uint4;
+};
+
+template <class Unit, unsigned Size = pack_size<Unit>>
+struct pack {
+  using raw = typename pack_raw<sizeof(Unit) * Size>::type;
+  Unit at[Size];
+
+  [[nodiscard]] static __device__ __forceinline__ pack load(const Unit* from) {
+    const raw bits = __ldcs(reinterpret_cast<const raw*>(from));
+    pack p;
+    memcpy(&p, &bits, sizeof(raw));
+    return p;
+  }
+  __device__ __forceinline__ void store(Unit* to) const {
+    raw bits;
+    memcpy(&bits, this, sizeof(raw));
+    __stcs(reinterpret_cast<raw*>(to), bits);
+  }
+};
+[[nodiscard]] __device__ __forceinline__ bool is_aligned(const void* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
+}
+/// Copies a tile from or to shared memory.
+template <class Unit>
+__device__ __forceinline__ void load_tile(const Unit* from, Unit* to, unsigned tile) {
+  const unsigned packs = tile * static_cast<unsigned>(sizeof(Unit)) / 16;
+#pragma unroll 8
+  for (unsigned i = threadIdx.x; i < packs; i += blockDim.x)
+    reinterpret_cast<uint4*>(to)[i] = __ldcs(reinterpret_cast<const uint4*>(from) + i);
+}
+template <class Unit>
+__device__ __forceinline__ void store_tile(const Unit* from, Unit* to, unsigned tile) {
+  const unsigned packs = tile * static_cast<unsigned>(sizeof(Unit)) / 16;
+#pragma unroll 8
+  for (unsigned i = threadIdx.x; i < packs; i += blockDim.x)
+    __stcs(reinterpret_cast<uint4*>(to) + i, reinterpret_cast<const uint4*>(from)[i]);
+}
+
 // ---- order of a second array, and of answers
 // -------------------------------------------------------------------------
 
@@ -241,7 +302,7 @@ struct move_task {
 /// Moves elements of the caller's order to their places: the second array of keys.
 __global__ void __launch_bounds__(512, 2)
     reorder_kernel(const move_task task, const void* from, void* to, unsigned bytes) {
-  extern __shared__ std::uint64_t shared_memory[];
+  extern __shared__ uint4 shared_memory[];
   if (*task.ascending != 0) return;
   const std::size_t base = std::size_t{blockIdx.x} * task.tile;
   const unsigned size = min(task.tile, static_cast<unsigned>(task.n - base));
@@ -249,6 +310,18 @@ __global__ void __launch_bounds__(512, 2)
     Unit* const sorted = reinterpret_cast<Unit*>(shared_memory);
     const Unit* const in = static_cast<const Unit*>(from) + base;
     Unit* const out = static_cast<Unit*>(to) + base;
+    if (size == task.tile && is_aligned(from)) {
+      constexpr unsigned together = pack_size<Unit>;
+#pragma unroll 4
+      for (unsigned i = threadIdx.x * together; i < size; i += blockDim.x * together) {
+        const auto keys = pack<Unit>::load(in + i);
+        const auto places = pack<std::uint16_t, together>::load(task.place + base + i);
+#pragma unroll
+        for (unsigned k = 0; k < together; ++k) sorted[places.at[k]] = keys.at[k];
+      }
+      __syncthreads();
+      return store_tile(sorted, out, size);
+    }
 #pragma unroll 8
     for (unsigned i = threadIdx.x; i < size; i += blockDim.x) sorted[task.place[base + i]] = __ldcs(in + i);
     __syncthreads();
@@ -271,8 +344,25 @@ struct restore_task {
   unsigned count;
 };
 
+/// Puts a whole tile of a column back, in place.
+template <class Unit>
+__device__ __forceinline__ void restore_packs(const std::uint16_t* place, Unit* column, Unit* sorted, unsigned tile) {
+  constexpr unsigned together = pack_size<Unit>;
+  load_tile(column, sorted, tile);
+  __syncthreads();
+#pragma unroll 4
+  for (unsigned i = threadIdx.x * together; i < tile; i += blockDim.x * together) {
+    const auto places = pack<std::uint16_t, together>::load(place + i);
+    pack<Unit> answers;
+#pragma unroll
+    for (unsigned k = 0; k < together; ++k) answers.at[k] = sorted[places.at[k]];
+    answers.store(column + i);
+  }
+  __syncthreads();
+}
+
 __global__ void __launch_bounds__(512, 2) restore_kernel(const __grid_constant__ restore_task task) {
-  extern __shared__ std::uint64_t shared_memory[];
+  extern __shared__ uint4 shared_memory[];
   if (*task.move.ascending != 0) return;
   const std::size_t base = std::size_t{blockIdx.x} * task.move.tile;
   const unsigned size = min(task.move.tile, static_cast<unsigned>(task.move.n - base));
@@ -282,8 +372,11 @@ __global__ void __launch_bounds__(512, 2) restore_kernel(const __grid_constant__
     with_unit<std::uint64_t>(answers.unit, [&]<class Unit>() {
       Unit* const sorted = reinterpret_cast<Unit*>(shared_memory);
       const std::size_t columns = answers.columns;
+      Unit* const first = static_cast<Unit*>(answers.data) + base * columns;
+      if (columns == 1 && size == task.move.tile && is_aligned(answers.data))
+        return restore_packs(place, first, sorted, size);
       for (std::size_t c = 0; c < columns; ++c) {
-        Unit* const column = static_cast<Unit*>(answers.data) + base * columns + c;
+        Unit* const column = first + c;
         // All of a column is read before any of it is written.
 #pragma unroll 8
         for (unsigned i = threadIdx.x; i < size; i += blockDim.x) sorted[i] = __ldcs(column + i * columns);
