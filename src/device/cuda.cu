@@ -390,6 +390,12 @@ std::shared_ptr<device_impl> make_cuda_device(int ordinal) {
   return std::make_shared<cuda_device>(processor, processor->pool);
 }
 
+std::shared_ptr<stream_impl> make_cuda_stream(void* native) {
+  int ordinal = 0;
+  check_cuda(cudaStreamGetDevice(static_cast<cudaStream_t>(native), &ordinal), "cudaStreamGetDevice");
+  return std::make_shared<cuda_stream>(ordinal, static_cast<cudaStream_t>(native), false);
+}
+
 }  // namespace espalier::detail
 
 namespace espalier {

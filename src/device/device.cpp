@@ -11,6 +11,33 @@ namespace {
 
 const char* kind_name(device_kind kind) { return kind == device_kind::cpu ? "CPU" : "GPU"; }
 
+// A cudaStream_t of the caller that no device has resolved. A device that resolves it knows the GPU; the calls below
+// ask CUDA.
+class caller_cuda_stream final : public detail::stream_impl {
+ public:
+  explicit caller_cuda_stream(CUstream_st* native) : native_(native) {}
+  [[nodiscard]] device_kind kind() const noexcept override { return device_kind::cuda; }
+  [[nodiscard]] bool has_device() const noexcept override { return false; }
+  [[nodiscard]] std::uint64_t id() const override { return on_its_gpu()->id(); }
+  void synchronize() override { on_its_gpu()->synchronize(); }
+  void synchronize_blocking() override { on_its_gpu()->synchronize_blocking(); }
+  [[nodiscard]] bool is_done() const override {
+    try {
+      return on_its_gpu()->is_done();
+    } catch (const error&) {  // a stream that cannot be used has failed
+      return true;
+    }
+  }
+  [[nodiscard]] std::shared_ptr<const detail::event_impl> mark() override { return on_its_gpu()->mark(); }
+  void wait_for(const detail::event_impl& mark) override { on_its_gpu()->wait_for(mark); }
+  [[nodiscard]] void* native() const noexcept override { return native_; }
+
+ private:
+  [[nodiscard]] std::shared_ptr<detail::stream_impl> on_its_gpu() const { return detail::make_cuda_stream(native_); }
+
+  CUstream_st* native_;
+};
+
 // Returns the implementation of a stream: the default stream for an empty handle. Throws for a stream of another kind
 // of device.
 std::shared_ptr<detail::stream_impl> stream_for(const detail::device_impl& dev, const stream& s) {
@@ -19,10 +46,14 @@ std::shared_ptr<detail::stream_impl> stream_for(const detail::device_impl& dev, 
     throw error(std::string("A ") + kind_name(s.state()->kind()) + " stream was given to a " + kind_name(dev.kind()) +
                 " device; make the stream with that device's make_stream().");
   }
-  return s.state();
+  return s.state()->has_device() ? s.state() : dev.wrap_stream(s.native());
 }
 
 }  // namespace
+
+std::shared_ptr<detail::stream_impl> stream::of_cuda(CUstream_st* native) {
+  return std::make_shared<caller_cuda_stream>(native);
+}
 
 void stream::synchronize() const {
   if (state_ == nullptr) {

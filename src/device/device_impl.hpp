@@ -33,6 +33,8 @@ class stream_impl {
   virtual ~stream_impl() = default;
 
   [[nodiscard]] virtual device_kind kind() const noexcept = 0;
+  /// False for a cudaStream_t of the caller before a device resolves it.
+  [[nodiscard]] virtual bool has_device() const noexcept { return true; }
   /// Id of the stream itself, the same for every handle; never reused.
   [[nodiscard]] virtual std::uint64_t id() const = 0;
   /// Waits for the work enqueued so far; throws its first error, once.

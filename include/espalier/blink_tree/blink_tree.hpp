@@ -30,9 +30,10 @@ namespace espalier {
 /// These rules hold for every method unless it says otherwise:
 /// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
 ///   before anything is written. Optional outputs are empty spans.
-/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
-///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
-///   are thrown, at stream::synchronize(). On a GPU a write blocks the host if the tree must grow.
+/// - Streams: the last argument is a stream, or a CUDA stream of the caller (cudaStream_t, cuda::stream_ref); an empty
+///   stream is the default stream of the device. A method returns when its results are complete. Its `_async` form
+///   returns when the work is enqueued; results are complete, and errors are thrown, at stream::synchronize(). On a GPU
+///   a write blocks the host if the tree must grow.
 /// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised.
 /// - Thread safety: all methods except construction, move and destruction may run concurrently, with one stream per
 ///   thread (device::make_stream). Bulk writes, maintain() and clear() are exclusive: they wait for other calls, and
@@ -104,9 +105,17 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
               const stream& s = {}) requires(is_set) {
     write_on(write_op::insert, keys, {}, done, options, wait(s));
   }
+  template <StreamArgument S>
+  void insert(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(write_op::insert, keys, values, {}, {}, wait(s));
+  }
   void insert_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
                     const stream& s) requires(!is_set) {
     write_on(write_op::insert, keys, values, done, options, enqueue(s));
+  }
+  template <StreamArgument S>
+  void insert(keys_in keys, const S& s) requires(is_set) {
+    write_on(write_op::insert, keys, {}, {}, {}, wait(s));
   }
   void insert_async(keys_in keys, mask_out done, const write_options& options, const stream& s) requires(is_set) {
     write_on(write_op::insert, keys, {}, done, options, enqueue(s));
@@ -115,6 +124,10 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
                         const stream& s = {}) requires(!is_set) {
     write_on(write_op::insert_or_assign, keys, values, done, options, wait(s));
+  }
+  template <StreamArgument S>
+  void insert_or_assign(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(write_op::insert_or_assign, keys, values, {}, {}, wait(s));
   }
   void insert_or_assign_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
                               const stream& s) requires(!is_set) {
@@ -125,6 +138,10 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
               const stream& s = {}) requires(!is_set) {
     write_on(write_op::update, keys, values, done, options, wait(s));
   }
+  template <StreamArgument S>
+  void update(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(write_op::update, keys, values, {}, {}, wait(s));
+  }
   void update_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
                     const stream& s) requires(!is_set) {
     write_on(write_op::update, keys, values, done, options, enqueue(s));
@@ -132,6 +149,10 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// Removes keys. Their space is recycled later, by a write of the owner or by maintain().
   void erase(keys_in keys, mask_out done = {}, const write_options& options = {}, const stream& s = {}) {
     write_on(write_op::erase, keys, {}, done, options, wait(s));
+  }
+  template <StreamArgument S>
+  void erase(keys_in keys, const S& s) {
+    write_on(write_op::erase, keys, {}, {}, {}, wait(s));
   }
   void erase_async(keys_in keys, mask_out done, const write_options& options, const stream& s) {
     write_on(write_op::erase, keys, {}, done, options, enqueue(s));

@@ -1,8 +1,9 @@
 // ref.hpp - device-side and thread-side access to the B-link tree: many teams read and write concurrently.
 //
 // A ref is trivially copyable and does not own the tree. All its calls are made by one team: on a CPU a thread
-// (scalar_team), in a kernel a tile, called by all its lanes. An insert that finds no free node returns out_of_nodes
-// and changes nothing: the owner's ref(inserts) reserves more nodes. Tiles of a warp may use refs of different trees.
+// (scalar_team), in a kernel a tile (tile.cuh) or a tile of cooperative groups, called by all its lanes. An insert that
+// finds no free node returns out_of_nodes and changes nothing: the owner's ref(inserts) reserves more nodes. Tiles of a
+// warp may use refs of different trees.
 //
 // Concurrently with other writers, insert, update, erase, find and contains are linearizable. lower_bound, successor,
 // predecessor and range are not: each leaf is read atomically, but different leaves at different times. If the leaf of
@@ -29,7 +30,7 @@ class blink_tree_ref {
   using view = blink_view<word, value_bytes, detail::node_slots<word>(Policy::slots)>;
   using raw = typename value_raw<value_bytes>::type;
   template <class Team>
-  using ops = detail::blink_ops<Policy::protocol, Policy::inner, Team, view>;
+  using ops = detail::blink_ops<Policy::protocol, Policy::inner, team_for_t<Team>, view>;
 
  public:
   using key_type = Key;

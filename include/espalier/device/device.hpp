@@ -14,6 +14,7 @@
 // Memory and copies belong to the device (below), since they need no compile-time knowledge.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -22,6 +23,8 @@
 
 #include "espalier/core/error.hpp"
 #include "espalier/device/memory_resource.hpp"
+
+struct CUstream_st;  // CUDA's cudaStream_t and CUstream are pointers to it
 
 namespace espalier {
 
@@ -44,11 +47,25 @@ class stream_event {
   std::shared_ptr<const detail::event_impl> state_;
 };
 
+/// A CUDA stream of the caller: a cudaStream_t, what converts to it (rmm::cuda_stream_view, c10::cuda::CUDAStream), or
+/// what returns it by get() (cuda::stream_ref, cuda::stream) or value().
+template <class S>
+concept CudaStream = std::convertible_to<const S&, CUstream_st*> || requires(const S& s) {
+  { s.get() } -> std::same_as<CUstream_st*>;
+} || requires(const S& s) {
+  { s.value() } -> std::same_as<CUstream_st*>;
+};
+
 /// An ordered queue of work. Copies of a stream are the same stream. Thread-safe.
 class stream {
  public:
   stream() = default;  ///< empty: the call that takes it uses the default stream of the device
   explicit stream(std::shared_ptr<detail::stream_impl> state) : state_(std::move(state)) {}
+  /// A CUDA stream, which the caller keeps: every parameter of this type takes one. A call uses it as
+  /// device::wrap_stream() would on its own device; a call on a CPU device throws `error`. Lifetime: see wrap_stream().
+  template <CudaStream S>
+  stream(const S& native) : stream(of_cuda(native_of(native))) {}  // NOLINT(google-explicit-constructor)
+  stream(std::nullptr_t) = delete;  ///< say which stream: stream() is the default one of the device
 
   /// Blocks until all work enqueued so far is done. Rethrows the first error of that work. Throws `error` for an empty
   /// stream.
@@ -68,8 +85,26 @@ class stream {
   [[nodiscard]] const std::shared_ptr<detail::stream_impl>& state() const noexcept { return state_; }
 
  private:
+  template <class S>
+  [[nodiscard]] static CUstream_st* native_of(const S& native) {
+    if constexpr (std::convertible_to<const S&, CUstream_st*>) {
+      return native;
+    } else if constexpr (requires {
+                           { native.get() } -> std::same_as<CUstream_st*>;
+                         }) {
+      return native.get();
+    } else {
+      return native.value();
+    }
+  }
+  [[nodiscard]] static std::shared_ptr<detail::stream_impl> of_cuda(CUstream_st* native);
+
   std::shared_ptr<detail::stream_impl> state_;
 };
+
+/// A stream, as the last argument of calls whose other arguments are optional.
+template <class S>
+concept StreamArgument = std::same_as<S, stream> || CudaStream<S>;
 
 /// A processor with memory. Cheap to copy; copies are the same device. Thread-safe: all methods are const and may run
 /// concurrently.
@@ -105,10 +140,12 @@ class device {
   [[nodiscard]] stream default_stream() const;
   /// Creates a stream.
   [[nodiscard]] stream make_stream() const;
-  /// Wraps a cudaStream_t of the caller, which stays the owner. Lifetime: dynamic trees do not keep it beyond a call;
-  /// static trees and buffers free their memory in its order, so they must be destroyed before the stream.
+  /// Wraps a cudaStream_t of the caller, which stays the owner; parameters of type `stream` do this themselves.
+  /// Precondition: it belongs to this GPU. Lifetime: dynamic trees do not keep it beyond a call; static trees and
+  /// buffers free their memory in its order, so they must be destroyed before the stream.
   [[nodiscard]] stream wrap_stream(void* native) const;
-  /// Returns `s`, or the default stream if `s` is empty. Throws `error` if `s` belongs to another kind of device.
+  /// Returns `s`, or the default stream if `s` is empty. A CUDA stream of the caller becomes a stream of this GPU.
+  /// Throws `error` if `s` belongs to another kind of device.
   [[nodiscard]] stream resolve(const stream& s) const;
 
   /// True if kernels of this device read `p` at full speed. On a CPU always; on a GPU for device memory, not for host

@@ -55,6 +55,10 @@ class bulk_reads {
   void find(keys_in keys, out<slot> values, mask_out found, const stream& s) const requires(!is_set) {
     find_on(keys, values, found, {}, wait(s));
   }
+  template <StreamArgument S>
+  void find(keys_in keys, out<slot> values, const S& s) const requires(!is_set) {
+    find_on(keys, values, {}, {}, wait(s));
+  }
   /// As contains(): a set has no values, and `values` is not written.
   void find(keys_in keys, out<slot> values, mask_out found, const query_options& options = {},
             const stream& s = {}) const requires(is_set) {
@@ -68,6 +72,10 @@ class bulk_reads {
   }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s) const {
     find_on(keys, values, found, {}, enqueue(s));
+  }
+  template <StreamArgument S>
+  void find_async(keys_in keys, out<slot> values, const S& s) const requires(!is_set) {
+    find_on(keys, values, {}, {}, enqueue(s));
   }
 
   /// found[i] is 1 if there is an element with key i.

@@ -32,11 +32,12 @@ namespace espalier {
 /// These rules hold for every method unless it says otherwise:
 /// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
 ///   before anything is written. Optional outputs are empty spans.
-/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
-///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
-///   are thrown, at stream::synchronize(). On a GPU these `_async` calls block the host: inserts and erases (all but
-///   the last step), updates of keys with offsets (the offsets are checked first), the first ordered query after an
-///   insert or erase, and the first aggregate after a write (they build the leaf order and block aggregates).
+/// - Streams: the last argument is a stream, or a CUDA stream of the caller (cudaStream_t, cuda::stream_ref); an empty
+///   stream is the default stream of the device. A method returns when its results are complete. Its `_async` form
+///   returns when the work is enqueued; results are complete, and errors are thrown, at stream::synchronize(). On a GPU
+///   these `_async` calls block the host: inserts and erases (all but the last step), updates of keys with offsets (the
+///   offsets are checked first), the first ordered query after an insert or erase, and the first aggregate after a
+///   write (they build the leaf order and block aggregates).
 /// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised. Keys given
 ///   as strings are copied.
 /// - Thread safety: all methods except construction, move and destruction may run concurrently, with one stream per
@@ -95,6 +96,10 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// Writes the value of each key. For a missing key, found[i] is 0 and the value is zero bytes. Outputs are optional.
   void find(keys_in keys, out<slot> values, mask_out found = {}, const stream& s = {}) const requires(!is_set) {
     find_on(keys, values, found, wait(s));
+  }
+  template <StreamArgument S>
+  void find(keys_in keys, out<slot> values, const S& s) const requires(!is_set) {
+    find_on(keys, values, {}, wait(s));
   }
   void find_async(keys_in keys, out<slot> values, mask_out found, const stream& s) const requires(!is_set) {
     find_on(keys, values, found, enqueue(s));
@@ -289,8 +294,16 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
               const stream& s = {}) requires(is_set) {
     write_on(detail::radix_write::insert, keys, {}, done, path, wait(s));
   }
+  template <StreamArgument S>
+  void insert(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(detail::radix_write::insert, keys, values, {}, radix_path::automatic, wait(s));
+  }
   void insert_async(keys_in keys, in<slot> values, mask_out done, radix_path path, const stream& s) requires(!is_set) {
     write_on(detail::radix_write::insert, keys, values, done, path, enqueue(s));
+  }
+  template <StreamArgument S>
+  void insert(keys_in keys, const S& s) requires(is_set) {
+    write_on(detail::radix_write::insert, keys, {}, {}, radix_path::automatic, wait(s));
   }
   void insert_async(keys_in keys, mask_out done, radix_path path, const stream& s) requires(is_set) {
     write_on(detail::radix_write::insert, keys, {}, done, path, enqueue(s));
@@ -300,6 +313,10 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
                         const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::insert_or_assign, keys, values, done, path, wait(s));
   }
+  template <StreamArgument S>
+  void insert_or_assign(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(detail::radix_write::insert_or_assign, keys, values, {}, radix_path::automatic, wait(s));
+  }
   void insert_or_assign_async(keys_in keys, in<slot> values, mask_out done, radix_path path,
                               const stream& s) requires(!is_set) {
     write_on(detail::radix_write::insert_or_assign, keys, values, done, path, enqueue(s));
@@ -308,12 +325,20 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
     write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, wait(s));
   }
+  template <StreamArgument S>
+  void update(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
+    write_on(detail::radix_write::update, keys, values, {}, radix_path::automatic, wait(s));
+  }
   void update_async(keys_in keys, in<slot> values, mask_out done, const stream& s) requires(!is_set) {
     write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, enqueue(s));
   }
   /// Removes keys.
   void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
     write_on(detail::radix_write::erase, keys, {}, done, path, wait(s));
+  }
+  template <StreamArgument S>
+  void erase(keys_in keys, const S& s) {
+    write_on(detail::radix_write::erase, keys, {}, {}, radix_path::automatic, wait(s));
   }
   void erase_async(keys_in keys, mask_out done, radix_path path, const stream& s) {
     write_on(detail::radix_write::erase, keys, {}, done, path, enqueue(s));

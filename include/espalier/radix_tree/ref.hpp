@@ -20,7 +20,7 @@ class radix_tree_ref {
   using slot = std::conditional_t<is_set, unsigned char, Value>;
   using view = radix_view<is_set ? 0 : detail::value_slot(sizeof(slot))>;
   template <class Team>
-  using search = radix_searcher<Team, view>;
+  using search = radix_searcher<team_for_t<Team>, view>;
 
  public:
   using value_type = Value;

@@ -91,7 +91,7 @@ class static_tree_ref {
   template <class Team>
   [[nodiscard]] ESPALIER_INLINE std::uint64_t rank_of(Team team, word w) const {
     if (view_.size == 0 || w > view_.last) return view_.size;
-    using search = searcher<Team, word, value_bytes>;
+    using search = searcher<team_for_t<Team>, word, value_bytes>;
     const word x = search::clamp(view_, w);
     return search::rank_in(team, view_, search::descend(team, view_, x), x);
   }

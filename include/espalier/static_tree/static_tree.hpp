@@ -29,10 +29,10 @@ namespace espalier {
 /// These rules hold for every method unless it says otherwise:
 /// - Memory: spans are in host or device memory. Output spans have one element per query; a mismatch throws `error`
 ///   before anything is written. Optional outputs are empty spans.
-/// - Streams: the last argument is a stream; an empty stream is the default stream of the device. A method returns when
-///   its results are complete. Its `_async` form returns when the work is enqueued; results are complete, and errors
-///   are thrown, at stream::synchronize(). On a GPU, copies from and to memory that is not pinned block the caller even
-///   in the `_async` form.
+/// - Streams: the last argument is a stream, or a CUDA stream of the caller (cudaStream_t, cuda::stream_ref); an empty
+///   stream is the default stream of the device. A method returns when its results are complete. Its `_async` form
+///   returns when the work is enqueued; results are complete, and errors are thrown, at stream::synchronize(). On a
+///   GPU, copies from and to memory that is not pinned block the caller even in the `_async` form.
 /// - Lifetime: the tree and all memory given to an `_async` call must live until the stream is synchronised.
 /// - Thread safety: all const methods may run concurrently. Calls on one stream run in order; threads that call
 ///   concurrently use one stream each (device::make_stream). A move or the destructor must not run concurrently with

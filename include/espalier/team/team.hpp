@@ -102,6 +102,14 @@ at_most(X) -> at_most<X>;
 template <class X>
 equals(X) -> equals<X>;
 
+/// The team that runs a call of a ref whose argument has type T: T itself. tile.cuh adds tiles of cooperative groups.
+template <class T>
+struct team_for {
+  using type = T;
+};
+template <class T>
+using team_for_t = typename team_for<T>::type;
+
 template <class T>
 concept Team = requires(const T team, std::uint64_t* p, const std::uint8_t* bytes, std::uint64_t x, unsigned i,
                         typename T::template slots<std::uint64_t, 4> s, std::uint64_t (*thunk)(),

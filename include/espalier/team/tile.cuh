@@ -2,6 +2,9 @@
 //
 // A tile of one lane is a plain thread with the node in its registers, without ballots and shuffles. All lanes of a
 // tile make each call together; tile_slots.cuh describes which lane holds which slot.
+//
+// A tile of cooperative groups is a team, too: calls of a ref take cg::tiled_partition<4>(block) itself, and team_of()
+// names its team.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -24,6 +27,9 @@ class tile_group {
  public:
   __device__ __forceinline__ tile_group()
       : group_(cooperative_groups::tiled_partition<Lanes>(cooperative_groups::this_thread_block())) {}
+  template <class Parent>
+  explicit __device__ __forceinline__ tile_group(const cooperative_groups::thread_block_tile<Lanes, Parent>& group)
+      : group_(group) {}
   [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return group_.thread_rank(); }
   [[nodiscard]] __device__ __forceinline__ unsigned ballot(bool x) const { return group_.ballot(x); }  ///< by rank
   [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return __popc(ballot(x)); }
@@ -45,6 +51,9 @@ class tile_group {
 template <>
 class tile_group<1> {
  public:
+  tile_group() = default;
+  template <class Parent>
+  explicit __device__ __forceinline__ tile_group(const cooperative_groups::thread_block_tile<1, Parent>&) {}
   [[nodiscard]] __device__ __forceinline__ unsigned rank() const { return 0; }
   [[nodiscard]] __device__ __forceinline__ unsigned count_lanes(bool x) const { return x ? 1 : 0; }
   template <class X>
@@ -119,7 +128,8 @@ class tile_meeting {
 
 template <unsigned Lanes>
 struct tile {
-  static_assert(Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
+  static_assert(Lanes != 0 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0,
+                "a team has 1, 2, 4, 8, 16 or 32 lanes: use cooperative_groups::tiled_partition<32> or less");
   static constexpr unsigned batch = 1;  // the other warps of the multiprocessor hide latency
 
   template <class X, unsigned N>
@@ -128,6 +138,12 @@ struct tile {
   using node_view = detail::tile_slots<X, N, Lanes, detail::slots_per_load<X, N, Lanes>()>;
   template <class X, unsigned N, unsigned Each>
   using node = detail::tile_slots<X, N, Lanes, Each>;  // slots or a view
+
+  tile() = default;
+  /// The lanes of a tile of cooperative groups. Implicit, so that calls of a ref take that tile.
+  template <class Parent>
+  __device__ __forceinline__ tile(const cooperative_groups::thread_block_tile<Lanes, Parent>& group)  // NOLINT
+      : group_(group) {}
 
   [[nodiscard]] __host__ __device__ static constexpr unsigned lanes() { return Lanes; }
 
@@ -426,5 +442,18 @@ struct tile {
 
   detail::tile_group<Lanes> group_;
 };
+
+template <unsigned Lanes, class Parent>
+struct team_for<cooperative_groups::thread_block_tile<Lanes, Parent>> {
+  using type = tile<Lanes>;
+};
+
+/// Returns the team of a tile of cooperative groups of up to 32 threads, whatever it is a part of. Preconditions: all
+/// its threads make the call, and all later calls with the team.
+template <unsigned Lanes, class Parent>
+[[nodiscard]] __device__ __forceinline__ tile<Lanes> team_of(
+    const cooperative_groups::thread_block_tile<Lanes, Parent>& group) {
+  return tile<Lanes>(group);
+}
 
 }  // namespace espalier
