@@ -10,6 +10,7 @@ if(ESPALIER_BUILD_BENCH)
   espalier_sources(bench_sources bench/harness bench/data bench/peers bench/index bench/index/static bench/index/blink
                    bench/index/radix bench/index/hybrid bench/papers/btree_on_gpu bench/papers/large_pages
                    bench/papers/hb_plus_tree bench/papers/cuart)
+  list(APPEND bench_sources "${PROJECT_SOURCE_DIR}/bench/join/join_benchmark.cpp")
   file(GLOB bench_templates CONFIGURE_DEPENDS bench/peers/*.cpp.in bench/index/*/*.cpp.in)
 else()
   set(bench_sources bench/harness/demo_run.cpp bench/harness/host_memory.cpp bench/harness/machine.cpp

@@ -145,6 +145,10 @@ struct raw_options {
   std::string parts;
   std::string duckdb_python;
   std::string load_bytes;
+  std::string left;
+  std::string joins;
+  std::string orders;
+  std::string places;
   bool force_peers = false;
 };
 

@@ -135,7 +135,7 @@ std::vector<row_axis> row_axes() {
           {"slots", [](const row& r) { return r.blink ? std::to_string(r.blink->slots) : ""; }},
           {"batch", [](const row& r) { return r.radix ? number_or_nothing(r.radix->batch) : ""; }},
           {"streams", [](const row& r) { return r.radix ? number_or_nothing(r.radix->streams) : ""; }},
-          {"location", [](const row& r) { return r.radix ? r.location : ""; }},
+          {"location", [](const row& r) { return r.radix || r.index == "join" ? r.location : ""; }},
           {"path", [](const row& r) { return r.blink   ? r.blink->path
                                              : r.radix ? r.radix->path
                                                        : ""; }},

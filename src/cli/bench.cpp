@@ -13,6 +13,7 @@
 #include "bench/harness/row.hpp"
 #include "bench/harness/runner.hpp"
 #include "bench/index/blink/distribution_matrix.hpp"
+#include "bench/join/join_benchmark.hpp"
 #include "bench/papers/btree_on_gpu/btree_suite.hpp"
 #include "bench/papers/cuart/cuart_figures.hpp"
 #include "bench/papers/cuart/cuart_suite.hpp"
@@ -129,6 +130,20 @@ int run_index(const bench::raw_options& raw, const std::string& command_line) {
   return 0;
 }
 
+int run_joins(const bench::raw_options& raw, const std::string& command_line) {
+  const writer write = writer_for(raw.format);
+  bench::join_choices what = bench::parse_join_choices(raw);
+  what.base.command = command_line;
+  std::ofstream file;
+  if (!raw.out.empty()) {
+    file.open(raw.out);
+    if (!file) throw bad_arguments(fmt::format("--out: '{}' cannot be written.", raw.out));
+  }
+  write(bench::run_join_benchmarks(what), raw.out.empty() ? std::cout : file);
+  if (!raw.out.empty() && !file.flush()) throw std::runtime_error(fmt::format("Writing '{}' failed.", raw.out));
+  return 0;
+}
+
 /// The state that the subcommands of `bench` share.
 struct bench_command {
   CLI::App& app;
@@ -163,6 +178,9 @@ void add_bench(CLI::App& app, action& chosen, const std::string& command_line) {
   bench.add_index("blink", "measures the B-link tree.", index_kind::blink);
   bench.add_index("radix", "measures the radix tree; its keys are byte strings.", index_kind::radix);
   bench.add_index("hybrid", "measures the hybrid tree, whose leaves are in host memory.", index_kind::hybrid);
+
+  const auto of_joins = std::make_shared<bench::raw_options>();
+  add_join_options(bench.add("joins", "measures joins of the library.", of_joins, run_joins), *of_joins);
 
   const auto raw = std::make_shared<bench::raw_options>();
   const auto name = std::make_shared<std::string>();

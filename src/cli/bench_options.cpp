@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "bench/join/join_benchmark.hpp"
 #include "bench/peers/peer.hpp"
 
 namespace espalier::cli {
@@ -222,6 +223,27 @@ void add_suite_options(CLI::App& command, raw_options& o) {
       option_entry{"--out", "FOLDER", &raw_options::out, 0, "Folder for tables, plots and results; default: the name"},
   };
   for (const auto& entry : common) add(command, o, entry);
+  command.formatter_fn(short_help);
+}
+
+void add_join_options(CLI::App& command, raw_options& o) {
+  const auto of = [](const char* names) { return std::string(": ") + names + "; default: all"; };
+  const std::array entries{
+      option_entry{"--device", "NAME", &raw_options::device, 0, "cpu, gpu or auto (the GPU if there is one)"},
+      option_entry{"--keys", "LIST", &raw_options::keys, 0, "Rows of the right side"},
+      option_entry{"--left", "LIST", &raw_options::left, 0, "Rows of the left side; default: as many"},
+      option_entry{"--joins", "LIST", &raw_options::joins, 0, "Joins" + of(bench::join_operations)},
+      option_entry{"--orders", "LIST", &raw_options::orders, 0, "Rows of both sides" + of(bench::join_orders)},
+      option_entry{"--places", "LIST", &raw_options::places, 0,
+                   "Columns and answers of a GPU, host memory being pinned" + of(bench::join_places)},
+      option_entry{"--threads", "N", &raw_options::threads, 0, "CPU threads, 0 for all cores"},
+      option_entry{"--repeat", "N", &raw_options::repeat, 0, "Timed runs, the median counts; default: 5"},
+      option_entry{"--seed", "N", &raw_options::seed, 0, "Seed of all data"},
+      option_entry{"--format", "NAME", &raw_options::format, 0, "table, json or csv"},
+      option_entry{"--out", "FILE", &raw_options::out, 0, "File for the result, instead of standard output"},
+  };
+  for (const auto& entry : entries) add(command, o, entry);
+  command.footer("Example: espalier bench joins --device gpu --keys 2^26 --orders sorted,random --format json");
   command.formatter_fn(short_help);
 }
 

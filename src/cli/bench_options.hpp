@@ -14,6 +14,8 @@ namespace espalier::cli {
 void add_index_options(CLI::App& command, bench::raw_options& o, bench::index_kind index);
 /// Adds the options that every suite has.
 void add_suite_options(CLI::App& command, bench::raw_options& o);
+/// Adds the options of `espalier bench joins`.
+void add_join_options(CLI::App& command, bench::raw_options& o);
 /// Adds the option of suites that run DuckDB.
 void add_duckdb_option(CLI::App& command, bench::raw_options& o);
 

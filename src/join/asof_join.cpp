@@ -4,6 +4,7 @@
 #include "join/asof_last_seen.hpp"
 #include "join/asof_partitions.hpp"
 #include "join/asof_runs.hpp"
+#include "join/cuda_joins.hpp"
 
 namespace espalier {
 
@@ -66,11 +67,14 @@ void asof_of_type(const join_side& left_side, const join_side& right_side, std::
 void asof_join(const join_side& left, const join_side& right, std::span<row_number> rows, const asof_options& options,
                const device& dev, const stream& s) {
   constexpr const char* call = "asof_join()";
-  require_cpu(call, dev);
   require_side(call, "left", left);
   require_side(call, "right", right);
   require_rows(call, "the output for row numbers", left.on.size, rows.size());
   require_same_groups(call, left, right.on.kind, right.groups, right.on.size == 0);
+  if (dev.kind() == device_kind::cuda) {
+    dev.invoke_in_order(dev.resolve(s), [&] { asof_join_on_gpu(left, right, rows, options, dev, dev.resolve(s)); });
+    return;
+  }
   dev.invoke_in_order(dev.resolve(s), [&] {
     if (right.on.size == 0) {
       std::fill(rows.begin(), rows.end(), no_row);

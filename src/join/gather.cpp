@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "join/cuda_joins.hpp"
 #include "join/keys.hpp"
 
 namespace espalier {
@@ -41,7 +42,8 @@ gather_result gather_rows(const fixed_width_view& column, const row_number* rows
         }
         if (most < column.size) {
           for (std::size_t j = 0; j < 8; ++j) {
-            std::memcpy(out + (i + j) * sizeof(Value), values + std::size_t{rows[i + j]} * sizeof(Value), sizeof(Value));
+            std::memcpy(out + (i + j) * sizeof(Value), values + std::size_t{rows[i + j]} * sizeof(Value),
+                        sizeof(Value));
           }
           if (validity != nullptr) validity[i / 8] = 0xff;
           continue;
@@ -83,10 +85,7 @@ std::size_t gather_of_width(const cpu_backend& backend, const fixed_width_view& 
     missing.fetch_add(found.missing, std::memory_order_relaxed);
     if (found.is_out_of_range) is_out_of_range.store(true, std::memory_order_relaxed);
   });
-  if (is_out_of_range.load()) {
-    throw error("gather_column(): a row number is not less than the " + std::to_string(column.size) +
-                " rows of the column; gather from the side that the row numbers belong to.");
-  }
+  if (is_out_of_range.load()) join_detail::throw_row_out_of_range(column.size);
   return missing.load();
 }
 
@@ -94,12 +93,20 @@ std::size_t gather_of_width(const cpu_backend& backend, const fixed_width_view& 
 
 std::size_t gather_column(const fixed_width_view& column, std::span<const row_number> rows, void* out,
                           std::span<std::uint8_t> validity, const device& dev, const stream& s) {
-  join_detail::require_cpu("gather_column()", dev);
   if (column.size > max_join_rows) throw error("gather_column() takes columns of at most 2^32 - 1 rows; split it.");
   if (!validity.empty()) {
     join_detail::require_rows("gather_column()", "the validity bitmap (bytes)", (rows.size() + 7) / 8, validity.size());
   }
+  if (column.width != 1 && column.width != 2 && column.width != 4 && column.width != 8 && column.width != 16) {
+    throw error("gather_column() takes values of 1, 2, 4, 8 or 16 bytes; gather offsets or row numbers of others.");
+  }
   std::size_t missing = 0;
+  if (dev.kind() == device_kind::cuda) {
+    dev.invoke_in_order(dev.resolve(s), [&] {
+      missing = join_detail::gather_column_on_gpu(column, rows, out, validity, dev, dev.resolve(s));
+    });
+    return missing;
+  }
   dev.invoke_in_order(dev.resolve(s), [&] {
     const cpu_backend backend(dev);
     std::uint8_t* bits = validity.empty() ? nullptr : validity.data();
@@ -116,11 +123,9 @@ std::size_t gather_column(const fixed_width_view& column, std::span<const row_nu
       case 8:
         missing = gather_of_width<std::uint64_t>(backend, column, rows, out, bits);
         break;
-      case 16:
+      default:
         missing = gather_of_width<gather_value_16>(backend, column, rows, out, bits);
         break;
-      default:
-        throw error("gather_column() takes values of 1, 2, 4, 8 or 16 bytes; gather offsets or row numbers of others.");
     }
   });
   return missing;

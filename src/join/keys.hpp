@@ -38,8 +38,7 @@ decltype(auto) with_key_type(scalar_kind kind, const char* call, Body&& body) {
 /// Throws unless `dev` is a CPU.
 inline void require_cpu(const char* call, const device& dev) {
   if (dev.kind() != device_kind::cpu) {
-    throw error(std::string(call) +
-                " runs on CPU devices and reads host memory for now; copy the columns to the host " +
+    throw error(std::string(call) + " runs on CPU devices and reads host memory; copy the columns to the host " +
                 "and pass device::cpu().");
   }
 }
@@ -49,6 +48,11 @@ inline void require_rows(const char* call, const char* what, std::size_t expecte
     throw error(std::string(call) + ": " + what + " has " + std::to_string(given) + " elements, but the rows are " +
                 std::to_string(expected) + "; pass one element per row.");
   }
+}
+
+[[noreturn]] inline void throw_row_out_of_range(std::size_t rows) {
+  throw error("gather_column(): a row number is not less than the " + std::to_string(rows) +
+              " rows of the column; gather from the side that the row numbers belong to.");
 }
 
 /// Throws unless sizes and the number of groups of a side fit together. Codes are checked when they are read.
@@ -132,6 +136,7 @@ class tolerance_of {
     }
   }
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+  [[nodiscard]] limit_type limit() const noexcept { return limit_; }
   [[nodiscard]] bool allows(Key a, Key b) const { return !is_set_ || distance_between(a, b) <= limit_; }
 
  private:

@@ -99,13 +99,13 @@ TEST_F(cli, bench_lists_its_subcommands_and_papers) {
   EXPECT_EQ(run("bench --list").out, bare.out);
   EXPECT_EQ(run("bench --help").out, bare.out);
   for (const char* word :
-       {"static", "blink", "radix", "hybrid", "papers", "btree-on-gpu", "large-pages", "hb-plus-tree", "cuart"}) {
+       {"static", "blink", "radix", "hybrid", "joins", "papers", "btree-on-gpu", "large-pages", "hb-plus-tree", "cuart"}) {
     EXPECT_NE(bare.out.find(word), std::string::npos) << word;
   }
 }
 
 TEST_F(cli, help_of_each_benchmark_fits_on_a_screen) {
-  for (const char* name : {"", "static", "blink", "radix", "hybrid", "papers"}) {
+  for (const char* name : {"", "static", "blink", "radix", "hybrid", "joins", "papers"}) {
     const outcome r = run(std::string("bench ") + name + " --help");
     EXPECT_EQ(r.code, 0) << name;
     EXPECT_LE(std::count(r.out.begin(), r.out.end(), '\n'), 40) << r.out;

@@ -42,7 +42,7 @@ struct bitmap_view {
   [[nodiscard]] explicit operator bool() const noexcept { return bits != nullptr; }
 };
 
-/// A column of scalars in host memory. Does not own the memory.
+/// A column of scalars. Does not own the memory: host memory, or, for calls on a GPU that accept it, memory of the GPU.
 struct column_view {
   scalar_kind kind = scalar_kind::opaque;
   const void* data = nullptr;
