@@ -91,7 +91,7 @@ class _Array(NamedTuple):
     dtype: np.dtype
     device: int | None  # None: an empty array need not be anywhere
     stream: int | None  # on which the library works with it; None: nothing is left to wait for
-    library: str  # "cupy", "torch" or "other"
+    library: str  # "cupy", "torch", "own" (DeviceArray) or "other"
     owner: Any  # keeps the memory
 
 
@@ -178,7 +178,8 @@ def _read_dlpack(source: Any, what: str, order: int) -> _Array:
     shape, strides = tensor.shape, tensor.strides
     _refuse_dimensions(len(shape), what)
     dtype = np.dtype(f"{_KINDS[code]}{bits // 8}")
-    stride = strides[0] * dtype.itemsize if strides else dtype.itemsize
+    # Modulo 2^64: CuPy divides negative strides as if they were unsigned.
+    stride = (strides[0] * dtype.itemsize + 2**63) % 2**64 - 2**63 if strides else dtype.itemsize
     return _Array(tensor.pointer, shape[0], stride, dtype, device if shape[0] else None, None, "other", tensor)
 
 
@@ -192,6 +193,9 @@ def _read_array(source: Any, what: str, order: int | None) -> _Array:
         return _read_cupy(source, what)
     if library == "torch":
         return _read_torch(source, what)
+    if isinstance(source, DeviceArray):
+        device = source._device if source.size else None
+        return _Array(source.pointer, source.size, source.dtype.itemsize, source.dtype, device, None, "own", source)
     if getattr(source, "__cuda_array_interface__", None) is not None:
         return _read_interface(source, what)
     return _read_dlpack(source, what, order or _LEGACY)
@@ -311,8 +315,9 @@ class _Call:
                     "convert the array, or ask with a NumPy array, which is compared exactly."
                 )
             self.arrays.append(array)
-        self.kind = self.arrays[0].library
-        self.asked = sources[0][0]
+        asked = next((i for i, array in enumerate(self.arrays) if array.library != "own"), 0)  # not a repeated value
+        self.kind = self.arrays[asked].library
+        self.asked = sources[asked][0]
         order: int = self.order or _LEGACY
         for array in self.arrays:
             if array.stream is not None and array.stream != order:
@@ -360,7 +365,7 @@ class _Call:
             torch_type = _torch_dtypes().get(dtype.name)
             if torch_type is None:
                 raise TypeError(f"the answer has dtype {dtype}, which torch does not have: ask with a NumPy array.")
-            array = sys.modules["torch"].empty(size, dtype=torch_type, device=self.arrays[0].owner.device)
+            array = sys.modules["torch"].empty(size, dtype=torch_type, device=self.asked.device)
             return array.data_ptr(), array
         array = DeviceArray(size, dtype, self.device, self.order or _LEGACY)
         return array.pointer, array
@@ -368,9 +373,11 @@ class _Call:
     def finish(self) -> None:
         """Orders the streams of the arguments behind the call."""
         order: int = self.order or _LEGACY
-        waits = False
+        waits = self.kind not in ("cupy", "torch", "host")
         for array in self.arrays:
-            if array.library == "other":
+            if array.library == "own":
+                self.kept.append(array.owner)
+            elif array.library == "other":
                 waits = True  # its library does not know of our stream
             elif array.stream is not None and array.stream != order:
                 _core.device_order(self.device, array.stream, order)

@@ -61,7 +61,7 @@ struct asof_arguments {
 };
 void asof(work_place at, scalar_kind kind, const asof_arguments& arguments, std::size_t n);
 
-/// The first i with found[i] == 0, or n.
+/// The first i with found[i] == 0, or n. The mask is aligned to 4 bytes.
 [[nodiscard]] std::uint64_t first_missing(work_place at, const std::uint8_t* found, std::size_t n);
 /// values[i] becomes the value whose bytes begin `bits` where found[i] is 0.
 void fill_missing(work_place at, unsigned width, const std::uint8_t* found, std::uint64_t bits, std::size_t n,

@@ -254,29 +254,55 @@ struct choose_asof {
   }
 };
 
-/// Each reads eight elements: a mask has one byte per query.
-struct find_missing {
-  const std::uint8_t* found;
-  std::size_t n;
-  unsigned long long* first;
-  ESPALIER_HD void operator()(std::size_t group) const {
-    const std::size_t begin = group * 8, end = begin + 8 < n ? begin + 8 : n;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (found[i] == 0) {
-        minimum::lower(first, i);
-        return;
+/// Calls missing(i) for each found[i] == 0. A thread loads four words of four elements before it looks at any of them:
+/// with one element per thread, the latency of the loads takes 166 us for 2^26 elements on an H200, 6% of the search
+/// itself. The words of a thread are `threads` apart, so that neighbouring threads load, and store, neighbouring
+/// elements.
+struct mask_scan {
+  static constexpr std::size_t words = 4;
+  const std::uint8_t* found;  // aligned to its words
+  std::size_t n, threads;
+
+  mask_scan(const std::uint8_t* mask, std::size_t size)
+      : found(mask), n(size), threads(std::max<std::size_t>(1, (size / 4 + words - 1) / words)) {}
+
+  template <class Missing>
+  ESPALIER_INLINE void run(std::size_t thread, const Missing& missing) const {
+    constexpr std::uint32_t all_found = 0x01010101;
+    const auto* const masks = reinterpret_cast<const std::uint32_t*>(found);
+    std::uint32_t loaded[words];
+    for (std::size_t k = 0; k < words; ++k) {
+      const std::size_t place = thread + k * threads;
+      loaded[k] = place < n / 4 ? masks[place] : all_found;
+    }
+    for (std::size_t k = 0; k < words; ++k) {
+      if (loaded[k] == all_found) continue;
+      for (unsigned j = 0; j < 4; ++j) {
+        if ((loaded[k] >> (8 * j) & 0xff) == 0) missing((thread + k * threads) * 4 + j);
       }
     }
+    if (thread != 0) return;
+    for (std::size_t i = n / 4 * 4; i < n; ++i) {
+      if (found[i] == 0) missing(i);
+    }
+  }
+};
+
+struct find_missing {
+  mask_scan mask;
+  unsigned long long* first;
+  ESPALIER_HD void operator()(std::size_t thread) const {
+    mask.run(thread, [this](std::size_t i) { minimum::lower(first, i); });
   }
 };
 
 template <class Value>
 struct fill_values {
-  const std::uint8_t* found;
+  mask_scan mask;
   Value one;
   Value* values;
-  ESPALIER_HD void operator()(std::size_t i) const {
-    if (found[i] == 0) values[i] = one;
+  ESPALIER_HD void operator()(std::size_t thread) const {
+    mask.run(thread, [this](std::size_t i) { values[i] = one; });
   }
 };
 
@@ -386,14 +412,16 @@ void asof(work_place at, scalar_kind kind, const asof_arguments& arguments, std:
 std::uint64_t first_missing(work_place at, const std::uint8_t* found, std::size_t n) {
   if (n == 0) return 0;
   const minimum first(at, n);
-  for_each(at, (n - 1) / 8 + 1, find_missing{found, n, first.memory()});
+  const mask_scan mask(found, n);
+  for_each(at, mask.threads, find_missing{mask, first.memory()});
   return first.read();
 }
 
 void fill_missing(work_place at, unsigned width, const std::uint8_t* found, std::uint64_t bits, std::size_t n,
                   void* values) {
+  const mask_scan mask(found, n);
   visit_width(width, [&]<class T>(T) {
-    for_each(at, n, fill_values<T>{found, static_cast<T>(bits), static_cast<T*>(values)});
+    for_each(at, mask.threads, fill_values<T>{mask, static_cast<T>(bits), static_cast<T*>(values)});
   });
 }
 

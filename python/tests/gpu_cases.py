@@ -114,7 +114,7 @@ class Torch(Library):
             whole = np.zeros(array.size * step, dtype=array.dtype)
             whole[::step] = array
             return self.torch.from_numpy(whole).cuda()[::step]
-        return self.torch.from_numpy(np.ascontiguousarray(array)).cuda()
+        return self.torch.from_numpy(np.array(array, order="C")).cuda()
 
     def read(self, array):
         assert array.is_cuda
