@@ -105,14 +105,16 @@ class Index:
             raise ValueError(f"side is '{side}'; use 'left' or 'right'.")
         if q is None:
             _queries.refuse_none()
-        answer = self._on(stream).searchsorted(q, right)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.searchsorted(q, right)
         return self._slow_searchsorted(q, right) if answer is None else answer
 
     def get_indexer(self, q: Any, *, stream: Any = None) -> Any:
         """The row of the first element with each key, -1 if there is none."""
         if q is None:
             _queries.refuse_none()
-        answer = self._on(stream).get_indexer(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.get_indexer(q)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -135,7 +137,8 @@ class Index:
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
         if q is None:
             _queries.refuse_none()
-        answer = self._on(stream).find(q, fallback)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.find(q, fallback)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -173,7 +176,8 @@ class Index:
         """Whether the index has each key."""
         if q is None:
             _queries.refuse_none()
-        answer = self._on(stream).contains(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.contains(q)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -207,7 +211,8 @@ class Index:
         if self._is_text:
             return self._tree.asof(q, direction, tolerance, allow_exact_matches)
         limit = _queries.tolerance_of(tolerance, self._dtype)
-        answer = self._on(stream).asof(q, direction, limit, allow_exact_matches)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.asof(q, direction, limit, allow_exact_matches)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -255,7 +260,8 @@ class Index:
         "right", "neither"."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._on(stream).count(lo, hi, closed)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.count(lo, hi, closed)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
@@ -285,7 +291,8 @@ class Index:
         """(offsets, rows): the rows of range i are rows[offsets[i]:offsets[i + 1]], in key order, at most `limit`."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._on(stream).range(lo, hi, closed, limit)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
@@ -364,7 +371,8 @@ class Index:
         if lo is None or hi is None:
             _refuse_open(lo)
         try:
-            answer = self._on(stream).aggregate(op, lo, hi, closed, fallback)
+            tree = self._tree if stream is None else on_stream(self._tree, stream)
+            answer = tree.aggregate(op, lo, hi, closed, fallback)
             if answer is not None:
                 return answer
             a, b, kind = self._ends(lo, hi, closed)
@@ -375,7 +383,8 @@ class Index:
     def _neighbour(self, q: Any, is_successor: bool, stream: Any) -> tuple[Any, Any, Any]:
         if q is None:
             _queries.refuse_none()
-        answer = self._on(stream).neighbour(q, is_successor)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.neighbour(q, is_successor)
         if answer is not None:
             return answer
         queries = self._read(q)

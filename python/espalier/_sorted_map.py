@@ -251,7 +251,8 @@ class SortedMap:
     def _find(self, q: Any, fallback: np.ndarray | None, stream: Any = None) -> Any:
         if q is None:
             _queries.refuse_none()
-        values = self._on(stream).find(q, fallback)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        values = tree.find(q, fallback)
         if values is not None:
             return values
         queries = _queries.read(q, self._dtype)
@@ -269,7 +270,8 @@ class SortedMap:
         """Whether the map has each key."""
         if q is None:
             _queries.refuse_none()
-        found = self._on(stream).contains(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        found = tree.contains(q)
         if found is not None:
             return found
         queries = _queries.read(q, self._dtype)
@@ -404,7 +406,8 @@ class SortedMap:
         """Number of elements of each range. Linear in its leaves; an Index (snapshot()) takes O(log n)."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._on(stream).count(lo, hi, closed)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.count(lo, hi, closed)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
@@ -432,7 +435,8 @@ class SortedMap:
         """(offsets, keys, values): range i has the elements offsets[i] to offsets[i + 1], in key order."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._on(stream).range(lo, hi, closed, limit)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer[0], _array(answer[1]), answer[2]
         a, b, _ = self._ends(lo, hi, closed)
@@ -610,7 +614,8 @@ class SortedMap:
         if lo is None or hi is None:
             _refuse_open(lo)
         try:
-            answer = self._on(stream).aggregate(op, lo, hi, closed, fallback)
+            tree = self._tree if stream is None else on_stream(self._tree, stream)
+            answer = tree.aggregate(op, lo, hi, closed, fallback)
             if answer is not None:
                 return answer
             a, b, kind = self._ends(lo, hi, closed)

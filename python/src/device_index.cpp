@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <thread>
 
 #include "device_pointer.hpp"
 #include "espalier/index/result.hpp"
@@ -198,10 +200,14 @@ stream stream_at(const device& on, address handle) {
 }
 
 void stream_uses::note(const stream& order, address handle) {
-  if (handle <= 1) return;  // the default stream frees the memory in its own order
-  stream_event mark = order.mark();
+  if (handle <= 1) return;           // the default stream frees the memory in its own order
+  constexpr address per_thread = 2;  // a stream of each thread
+  const address key = handle == per_thread ? std::hash<std::thread::id>{}(std::this_thread::get_id()) : handle;
   const std::lock_guard lock(mutex_);
-  last_[handle] = std::move(mark);
+  stream_event& last = last_[key];
+  // Does nothing, unless the caller's stream was destroyed and this is a new one with its handle.
+  order.wait_for(last);
+  last = order.mark();
 }
 
 void stream_uses::join(const device& on) noexcept {
