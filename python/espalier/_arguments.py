@@ -11,6 +11,26 @@ import numpy as np
 from ._lists import of_list
 
 
+CUDA_MEMORY = (2, 13)  # kDLCUDA and kDLCUDAManaged of DLPack
+_IN_HOST_MEMORY = (np.ndarray, np.generic, list, tuple, str, bytes, int, float, range)
+
+
+def is_on_gpu(source: Any) -> bool:
+    if isinstance(source, _IN_HOST_MEMORY):
+        return False
+    module = type(source).__module__.partition(".")[0]
+    if module == "cupy":
+        return hasattr(source, "__cuda_array_interface__")
+    if module == "torch":  # whose interface refuses tensors with gradients
+        return bool(getattr(source, "is_cuda", False))
+    if module in ("pandas", "polars", "pyarrow", "datetime"):
+        return False
+    if getattr(source, "__cuda_array_interface__", None) is not None:
+        return True
+    place = getattr(source, "__dlpack_device__", None)
+    return place is not None and int(place()[0]) in CUDA_MEMORY
+
+
 def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     """Return (array, mask): a NumPy array, a list of str or bytes, or an object with __arrow_c_stream__; and which
     rows are NULL, or None."""
@@ -22,9 +42,10 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
         return _of_pandas(source, what)
     if isinstance(source, (list, tuple)):
         return of_list(source, what)
-    if hasattr(source, "__cuda_array_interface__"):
+    if is_on_gpu(source):
         raise TypeError(
-            f"{what} is in the memory of a GPU: this build of espalier works in host memory; copy it to the host."
+            f"{what} is in the memory of a GPU ({module}), and this call works in host memory: copy it to the host "
+            "(CuPy: .get(), torch: .cpu()); es.Index and es.SortedMap with device='cuda' work on a GPU."
         )
     if isinstance(source, (numbers.Number, np.generic)):
         raise TypeError(

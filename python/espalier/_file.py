@@ -153,13 +153,20 @@ def read(path: Any, verify: bool) -> tuple[str, dict[str, Any], list[Any]]:
 
 
 def save(index: Index, path: Any) -> None:
-    write(path, {"tree": type(index._tree).__name__, "keep": index.keep}, list(index._tree.parts()))
+    tree = type(index._tree).__name__ if index.device == "cpu" else "FixedIndex"  # of which a GPU's has the parts
+    write(path, {"tree": tree, "keep": index.keep}, list(index._tree.parts()))
 
 
-def load(path: Any, verify: bool) -> Index:
+def load(path: Any, verify: bool, device: Any = None) -> Index:
     name, header, parts = read(path, verify)
     if header["tree"] == "Prepared":
         raise ValueError(f"{name} holds a prepared side of joins; open it with espalier.open_prepared().")
     if header["tree"] not in ("FixedIndex", "TextIndex"):
         raise ValueError(f"{name} holds a {header['tree']}, which this espalier does not know.")
+    if device is not None:
+        from . import _gpu
+
+        if header["tree"] != "FixedIndex":
+            raise TypeError(f"{name} holds an index of text, which works in host memory: open it without device.")
+        return Index._of_tree(_gpu.GpuIndex.of_parts(*parts, header["keep"], _gpu.ordinal_of(device)))
     return Index._of_tree(getattr(_core, header["tree"]).of_parts(*parts, header["keep"]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core, _queries
 from ._answers import kind_of, wrap
+from ._arguments import is_on_gpu
 
 _RAISE: Any = object()  # a default that was not given
 
@@ -21,12 +22,25 @@ class Index:
     aggregates to prepare: "sum" (and avg), "min", "max", "all"; without values they are over the keys.
 
     A *row* is a position in `keys`; a *rank* is a position in key order. Equal keys are kept, in the order of their
-    rows."""
+    rows.
+
+    device: "cuda", "cuda:1" or "cpu"; by default where the keys are. An index on a GPU takes arrays there (CuPy, torch,
+    DLPack, __cuda_array_interface__) and answers them in kind, behind earlier work of their stream; and all others,
+    which are copied. stream: on which its calls run: of CuPy or torch, an object with __cuda_stream__, or a handle."""
 
     __slots__ = ("_tree", "_dtype", "_value_dtype")
 
-    def __init__(self, keys: Any, values: Any = None, keep: str | None = None) -> None:
-        self._set(_core.build_index(keys, values, keep))
+    def __init__(
+        self, keys: Any, values: Any = None, keep: str | None = None, *, device: Any = None, stream: Any = None
+    ) -> None:
+        if device in (None, "cpu") and not is_on_gpu(keys):
+            if stream is not None:
+                _refuse_stream()
+            self._set(_core.build_index(keys, values, keep))
+        else:
+            from . import _gpu
+
+            self._set(_gpu.GpuIndex.build(keys, values, keep, device, stream))
 
     def _set(self, tree: Any) -> None:
         self._tree = tree
@@ -47,7 +61,8 @@ class Index:
     def __repr__(self) -> str:
         values = "" if self._value_dtype is None else f", values={self._value_dtype}"
         keep = "" if self.keep == "none" else f", keep='{self.keep}'"
-        return f"Index(keys={name_of(self.dtype)}{values}, len={len(self)}{keep})"
+        device = "" if self.device == "cpu" else f", device='{self.device}'"
+        return f"Index(keys={name_of(self.dtype)}{values}, len={len(self)}{keep}{device})"
 
     @property
     def dtype(self) -> Any:
@@ -64,6 +79,11 @@ class Index:
         return self._tree.keep
 
     @property
+    def device(self) -> str:
+        """Where the index is: "cpu", or "cuda:0"."""
+        return device_of(self._tree)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of memory of the index."""
         return self._tree.stats()["bytes"]
@@ -74,7 +94,7 @@ class Index:
 
     # ---- points ----------------------------------------
 
-    def searchsorted(self, q: Any, side: str = "left") -> Any:
+    def searchsorted(self, q: Any, side: str = "left", *, stream: Any = None) -> Any:
         """Ranks, as numpy.searchsorted() of the sorted keys: the number of keys less than each query, or with
         side="right" not greater."""
         if side == "left":
@@ -85,14 +105,16 @@ class Index:
             raise ValueError(f"side is '{side}'; use 'left' or 'right'.")
         if q is None:
             _queries.refuse_none()
-        answer = self._tree.searchsorted(q, right)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.searchsorted(q, right)
         return self._slow_searchsorted(q, right) if answer is None else answer
 
-    def get_indexer(self, q: Any) -> Any:
+    def get_indexer(self, q: Any, *, stream: Any = None) -> Any:
         """The row of the first element with each key, -1 if there is none."""
         if q is None:
             _queries.refuse_none()
-        answer = self._tree.get_indexer(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.get_indexer(q)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -102,19 +124,21 @@ class Index:
             rows[inexact] = -1
         return wrap(rows, queries.kind)
 
-    def find(self, q: Any, default: Any = _RAISE) -> Any:
+    def find(self, q: Any, default: Any = _RAISE, *, stream: Any = None) -> Any:
         """The value of the first element with each key, or `default`; without a default a missing key is a KeyError.
         An index without values has the rows as values."""
         try:
-            return self._find_rows(q, default) if self._value_dtype is None else self._find_values(q, default)
+            find = self._find_rows if self._value_dtype is None else self._find_values
+            return find(q, default, stream)
         except KeyError as error:
             raise _queries.missing_key(error, q, "index") from None
 
-    def _find_values(self, q: Any, default: Any) -> Any:
+    def _find_values(self, q: Any, default: Any, stream: Any) -> Any:
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
         if q is None:
             _queries.refuse_none()
-        answer = self._tree.find(q, fallback)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.find(q, fallback)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -130,7 +154,10 @@ class Index:
         values[inexact] = fallback[0]
         return wrap(values, queries.kind)
 
-    def _find_rows(self, q: Any, default: Any) -> Any:
+    def _find_rows(self, q: Any, default: Any, stream: Any) -> Any:
+        tree = self._on(stream)
+        if is_on_gpu(q) and self.device != "cpu":
+            return tree.find_rows(q, None if default is _RAISE else _one(default, np.dtype(np.int64)))
         rows = self.get_indexer(q)
         missing = np.asarray(rows) < 0
         if default is not _RAISE and missing.any():
@@ -145,11 +172,12 @@ class Index:
             )
         return rows
 
-    def contains(self, q: Any) -> Any:
+    def contains(self, q: Any, *, stream: Any = None) -> Any:
         """Whether the index has each key."""
         if q is None:
             _queries.refuse_none()
-        answer = self._tree.contains(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.contains(q)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -166,7 +194,13 @@ class Index:
         return answer
 
     def asof(
-        self, q: Any, direction: str = "backward", tolerance: Any = None, allow_exact_matches: bool = True
+        self,
+        q: Any,
+        direction: str = "backward",
+        tolerance: Any = None,
+        allow_exact_matches: bool = True,
+        *,
+        stream: Any = None,
     ) -> tuple[Any, Any]:
         """(row, ok): the row of the nearest key in this direction, and whether there is one within the tolerance; -1
         where not. "backward": the greatest key that is not greater, of equal keys the last; "forward": the least key
@@ -177,7 +211,8 @@ class Index:
         if self._is_text:
             return self._tree.asof(q, direction, tolerance, allow_exact_matches)
         limit = _queries.tolerance_of(tolerance, self._dtype)
-        answer = self._tree.asof(q, direction, limit, allow_exact_matches)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.asof(q, direction, limit, allow_exact_matches)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -189,16 +224,19 @@ class Index:
             rows[queries.null], ok[queries.null] = -1, False
         return wrap(rows, queries.kind), wrap(ok, queries.kind)
 
-    def successor(self, q: Any) -> tuple[Any, Any, Any]:
+    def successor(self, q: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
         """(key, row, ok) of the first element with a greater key."""
-        return self._neighbour(q, True)
+        return self._neighbour(q, True, stream)
 
-    def predecessor(self, q: Any) -> tuple[Any, Any, Any]:
+    def predecessor(self, q: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
         """(key, row, ok) of the last element with a smaller key."""
-        return self._neighbour(q, False)
+        return self._neighbour(q, False, stream)
 
-    def at(self, ranks: Any) -> tuple[Any, Any]:
+    def at(self, ranks: Any, *, stream: Any = None) -> tuple[Any, Any]:
         """(key, row) of each rank; negative ranks count from the end. IndexError if out of range."""
+        tree = self._on(stream)
+        if is_on_gpu(ranks) and self.device != "cpu":
+            return tree.at(ranks)
         is_scalar = isinstance(ranks, (int, np.integer))
         kind = "scalar" if is_scalar else kind_of(ranks)
         asked = np.array([ranks]) if is_scalar else _core.to_numpy(ranks, "ranks")[0]
@@ -217,40 +255,44 @@ class Index:
 
     # ---- ranges ----------------------------------------
 
-    def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def count(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Number of elements with lo <= key <= hi; `closed` says which ends belong to the range: "both", "left",
         "right", "neither"."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._tree.count(lo, hi, closed)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.count(lo, hi, closed)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
         return wrap(self._tree.count(a, b, "both"), kind)
 
-    def sum(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def sum(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Sum of the values of each range, 0 for an empty one. Integers are exact (OverflowError beyond 64 bits),
         floats are added in float64."""
-        return self._aggregate("sum", lo, hi, closed, None)
+        return self._aggregate("sum", lo, hi, closed, None, stream)
 
-    def avg(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def avg(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Mean of the values of each range, NaN for an empty one."""
-        return self._aggregate("avg", lo, hi, closed, None)
+        return self._aggregate("avg", lo, hi, closed, None, stream)
 
-    def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+    def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE, *, stream: Any = None) -> Any:
         """Smallest value of each range, `default` for an empty one (without a default NaN or NaT, and a ValueError
         for integers)."""
-        return self._aggregate("min", lo, hi, closed, self._missing(default))
+        return self._aggregate("min", lo, hi, closed, self._missing(default), stream)
 
-    def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+    def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE, *, stream: Any = None) -> Any:
         """Largest value of each range; see min()."""
-        return self._aggregate("max", lo, hi, closed, self._missing(default))
+        return self._aggregate("max", lo, hi, closed, self._missing(default), stream)
 
-    def range(self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None) -> tuple[Any, Any]:
+    def range(
+        self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None, *, stream: Any = None
+    ) -> tuple[Any, Any]:
         """(offsets, rows): the rows of range i are rows[offsets[i]:offsets[i + 1]], in key order, at most `limit`."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._tree.range(lo, hi, closed, limit)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
@@ -276,6 +318,8 @@ class Index:
         _file.save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.device != "cpu":
+            return _restore_on_gpu, (self._tree.device, self._tree.parts(), self.keep)
         return _restore, (type(self._tree).__name__, self._tree.parts(), self.keep)
 
     def __copy__(self) -> "Index":
@@ -289,6 +333,9 @@ class Index:
     @property
     def _is_text(self) -> bool:
         return not isinstance(self._dtype, np.dtype)
+
+    def _on(self, stream: Any) -> Any:
+        return self._tree if stream is None else on_stream(self._tree, stream)
 
     def _read(self, q: Any, what: str = "queries") -> _queries.Queries:
         return _queries.read(q, self._dtype, what)
@@ -320,11 +367,12 @@ class Index:
             return None
         return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
 
-    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None) -> Any:
+    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None, stream: Any) -> Any:
         if lo is None or hi is None:
             _refuse_open(lo)
         try:
-            answer = self._tree.aggregate(op, lo, hi, closed, fallback)
+            tree = self._tree if stream is None else on_stream(self._tree, stream)
+            answer = tree.aggregate(op, lo, hi, closed, fallback)
             if answer is not None:
                 return answer
             a, b, kind = self._ends(lo, hi, closed)
@@ -332,10 +380,11 @@ class Index:
         except OverflowError as error:
             raise _queries.sum_overflow(error) from None
 
-    def _neighbour(self, q: Any, is_successor: bool) -> tuple[Any, Any, Any]:
+    def _neighbour(self, q: Any, is_successor: bool, stream: Any) -> tuple[Any, Any, Any]:
         if q is None:
             _queries.refuse_none()
-        answer = self._tree.neighbour(q, is_successor)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.neighbour(q, is_successor)
         if answer is not None:
             return answer
         queries = self._read(q)
@@ -394,11 +443,28 @@ class Index:
         return rows, ok
 
 
-def open(path: Any, verify: bool = True) -> Index:
-    """Map an index that Index.save() wrote. verify=False does not compare the checksums of its arrays."""
+def open(path: Any, verify: bool = True, *, device: Any = None) -> Index:
+    """Map an index that Index.save() wrote, or copy it to a GPU, such as device="cuda". verify=False does not compare
+    the checksums of its arrays."""
     from . import _file  # json, mmap, tempfile: 10 ms that an import need not take
 
-    return _file.load(path, verify)
+    return _file.load(path, verify, None if device == "cpu" else device)
+
+
+def device_of(tree: Any) -> str:
+    number = getattr(tree, "device", None)  # only trees on a GPU have one
+    return "cpu" if number is None else f"cuda:{number}"
+
+
+def on_stream(tree: Any, stream: Any) -> Any:
+    """A tree on a GPU for a call on this stream."""
+    if getattr(tree, "device", None) is None:
+        _refuse_stream()
+    return tree.on(stream)
+
+
+def _refuse_stream() -> None:
+    raise ValueError("stream is for what is on a GPU, and this is in host memory: build it with device='cuda'.")
 
 
 def name_of(dtype: Any) -> str:
@@ -431,3 +497,9 @@ def _one(value: Any, dtype: Any, what: str = "default") -> np.ndarray:
 
 def _restore(tree: str, parts: tuple[Any, ...], keep: str) -> Index:
     return Index._of_tree(getattr(_core, tree).of_parts(*parts, keep))
+
+
+def _restore_on_gpu(device: int, parts: tuple[Any, ...], keep: str) -> Index:
+    from . import _gpu
+
+    return Index._of_tree(_gpu.GpuIndex.of_parts(*parts, keep, device))

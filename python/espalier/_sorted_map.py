@@ -9,7 +9,8 @@ import numpy as np
 
 from . import _core, _queries
 from ._answers import wrap
-from ._index import _RAISE, Index, _one, _refuse_open, name_of
+from ._arguments import is_on_gpu
+from ._index import _RAISE, Index, _one, _refuse_open, device_of, name_of, on_stream
 
 _OPERATIONS = ("find", "insert", "update", "replace", "discard")  # in the order of blink_op
 _WRITING = (1, 2, 3)
@@ -21,13 +22,14 @@ class SortedMap:
     key_dtype, value_dtype: NumPy dtypes ("u8" is uint64, "f8" float64, "M8[ns]"), and for keys of any length "str" or
     "bytes"; no value_dtype makes a set.
     items: a mapping, or (keys, values), to begin with.
+    device: "cuda" or "cuda:1" for a map in the memory of a GPU, with keys of fixed width; see Index.
 
     Threads may read and write at the same time.
     """
 
     __slots__ = ("_tree", "_dtype", "_value_dtype", "_sorted")
 
-    def __init__(self, key_dtype: Any, value_dtype: Any = None, items: Any = None) -> None:
+    def __init__(self, key_dtype: Any, value_dtype: Any = None, items: Any = None, *, device: Any = None) -> None:
         if isinstance(key_dtype, (Mapping, Set, list, tuple, np.ndarray)):
             raise TypeError(
                 "SortedMap() takes the dtypes of keys and values first, and then the elements: "
@@ -35,11 +37,18 @@ class SortedMap:
             )
         key = np.dtype(key_dtype)
         values = None if value_dtype is None else np.empty(0, np.dtype(value_dtype))
+        on_gpu = device not in (None, "cpu")
+        if on_gpu and key.kind not in "biufmM":
+            raise TypeError("keys of text are indexed in host memory: leave device out.")
         if key.kind == "T" or key.kind in "US" and key.itemsize == 0:
             self._set(_core.TextMap(np.empty(0, "u1"), np.zeros(1, "u8"), key.kind != "S", values))
         elif key.kind in "US":
             text = "bytes" if key.kind == "S" else "str"
             raise TypeError(f"keys of {key} would be cut off: SortedMap has keys of any length, with the type '{text}'.")
+        elif on_gpu:
+            from . import _gpu
+
+            self._set(_gpu.GpuMap.of_parts(np.empty(0, key), values, _gpu.ordinal_of(device)))
         else:
             self._set(_core.SortedMap(np.empty(0, key), values))
         if items is not None:
@@ -61,7 +70,8 @@ class SortedMap:
         return len(self._tree)
 
     def __repr__(self) -> str:
-        return f"SortedMap(keys={name_of(self._dtype)}, values={self._value_dtype}, len={len(self)})"
+        device = "" if self.device == "cpu" else f", device='{self.device}'"
+        return f"SortedMap(keys={name_of(self._dtype)}, values={self._value_dtype}, len={len(self)}{device})"
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -88,6 +98,11 @@ class SortedMap:
         return self._value_dtype
 
     @property
+    def device(self) -> str:
+        """Where the map is: "cpu", or "cuda:0"."""
+        return device_of(self._tree)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of memory of the map."""
         return self._tree.stats()["bytes"]
@@ -97,24 +112,24 @@ class SortedMap:
 
     # ---- writes ----------------------------------------
 
-    def update(self, keys: Any, values: Any = None) -> None:
+    def update(self, keys: Any, values: Any = None, *, stream: Any = None) -> None:
         """Insert pairs, and assign the values of keys that are present; of equal keys the last one wins. A mapping
         may take the place of both arguments."""
-        self._write(self._tree.assign, *self._pairs(keys, values))
+        self._write(self._on(stream).assign, *self._pairs(keys, values))
 
-    def insert(self, keys: Any, values: Any = None) -> Any:
+    def insert(self, keys: Any, values: Any = None, *, stream: Any = None) -> Any:
         """Insert pairs whose keys are not present; of equal keys the first one wins. Returns which were new."""
-        return self._write(self._tree.insert, *self._pairs(keys, values))
+        return self._write(self._on(stream).insert, *self._pairs(keys, values))
 
-    def replace(self, keys: Any, values: Any = None) -> Any:
+    def replace(self, keys: Any, values: Any = None, *, stream: Any = None) -> Any:
         """Assign the values of keys that are present. Returns which were."""
-        return self._write(self._tree.replace, *self._pairs(keys, values))
+        return self._write(self._on(stream).replace, *self._pairs(keys, values))
 
-    def discard(self, keys: Any) -> Any:
+    def discard(self, keys: Any, *, stream: Any = None) -> Any:
         """Remove keys. Returns which were present."""
         if keys is None:
             _queries.refuse_none("keys")
-        done = self._tree.erase(keys)
+        done = self._on(stream).erase(keys)
         if done is not None:
             return done
         queries = _queries.read(keys, self._dtype, "keys")
@@ -125,7 +140,7 @@ class SortedMap:
         done[~inexact] = self._tree.erase(queries.values[~inexact])
         return wrap(done, queries.kind)
 
-    def apply(self, ops: Any, keys: Any, values: Any = None) -> tuple[Any, Any]:
+    def apply(self, ops: Any, keys: Any, values: Any = None, *, stream: Any = None) -> tuple[Any, Any]:
         """Execute one operation per key, in this order: "find", "insert", "update" (insert or assign), "replace",
         "discard". Returns (values, done): the values that "find" found (elsewhere 0), and what the calls of these
         names return. `values` are those to write; they may be left out if no operation writes."""
@@ -144,6 +159,11 @@ class SortedMap:
             _queries.refuse_none("keys")
         if values is None and self._value_dtype is not None and np.isin(codes, _WRITING).any():
             raise TypeError("values are missing: insert, update and replace write them.")
+        tree = self._on(stream)
+        if is_on_gpu(keys) and self.device != "cpu":
+            if values is not None and self._value_dtype is None:
+                raise TypeError("this SortedMap is a set: it takes keys only.")
+            return tree.apply(codes, keys, values)
         queries = _queries.read(keys, self._dtype, "keys")
         if queries.inexact is not None:
             raise ValueError(
@@ -153,7 +173,7 @@ class SortedMap:
             if self._value_dtype is None:
                 raise TypeError("this SortedMap is a set: it takes keys only.")
             values = _values_as(values, self._value_dtype)
-        found, done = self._tree.apply(codes, queries.values, values)
+        found, done = tree.apply(codes, queries.values, values)
         return None if found is None else wrap(found, queries.kind), wrap(done, queries.kind)
 
     def clear(self) -> None:
@@ -218,20 +238,21 @@ class SortedMap:
         except KeyError:
             return default
 
-    def find(self, q: Any, default: Any = _RAISE) -> Any:
+    def find(self, q: Any, default: Any = _RAISE, *, stream: Any = None) -> Any:
         """The value of each key, or `default`; without a default a missing key is a KeyError."""
         if self._value_dtype is None:
             raise TypeError("this SortedMap is a set: it has no values; use contains().")
         fallback = None if default is _RAISE else _one(default, self._value_dtype)
         try:
-            return self._find(q, fallback)
+            return self._find(q, fallback, stream)
         except KeyError as error:
             raise _queries.missing_key(error, q, "map") from None
 
-    def _find(self, q: Any, fallback: np.ndarray | None) -> Any:
+    def _find(self, q: Any, fallback: np.ndarray | None, stream: Any = None) -> Any:
         if q is None:
             _queries.refuse_none()
-        values = self._tree.find(q, fallback)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        values = tree.find(q, fallback)
         if values is not None:
             return values
         queries = _queries.read(q, self._dtype)
@@ -245,11 +266,12 @@ class SortedMap:
             values[inexact] = fallback[0]
         return wrap(values, queries.kind)
 
-    def contains(self, q: Any) -> Any:
+    def contains(self, q: Any, *, stream: Any = None) -> Any:
         """Whether the map has each key."""
         if q is None:
             _queries.refuse_none()
-        found = self._tree.contains(q)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        found = tree.contains(q)
         if found is not None:
             return found
         queries = _queries.read(q, self._dtype)
@@ -265,17 +287,17 @@ class SortedMap:
             raise TypeError("`in` takes one key; contains() takes many.")
         return answer
 
-    def successor(self, q: Any) -> tuple[Any, Any, Any]:
+    def successor(self, q: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
         """(key, value, ok) of the first element with a greater key."""
-        return self._seek(self._tree.successor, q)
+        return self._seek(self._on(stream).successor, q)
 
-    def predecessor(self, q: Any) -> tuple[Any, Any, Any]:
+    def predecessor(self, q: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
         """(key, value, ok) of the last element with a smaller key."""
-        return self._seek(self._tree.predecessor, q)
+        return self._seek(self._on(stream).predecessor, q)
 
-    def lower_bound(self, q: Any) -> tuple[Any, Any, Any]:
+    def lower_bound(self, q: Any, *, stream: Any = None) -> tuple[Any, Any, Any]:
         """(key, value, ok) of the first element whose key is not less."""
-        return self._seek(self._tree.lower_bound, q)
+        return self._seek(self._on(stream).lower_bound, q)
 
     def peekitem(self, index: int = -1) -> tuple[Any, Any]:
         """(key, value) at this position in key order; the first and the last in O(log n), others of a sorted copy
@@ -319,6 +341,8 @@ class SortedMap:
             _queries.refuse_none()
         if self._is_text:
             return self._tree.searchsorted(q, side == "right")
+        if is_on_gpu(q) and self.device != "cpu":
+            return self.snapshot().searchsorted(q, side)
         queries = _queries.read(q, self._dtype)
         lowest = _queries.read(_ends_of(self._dtype)[0], self._dtype)._replace(null=None, kind="scalar")
         a, b = _queries.closed_ends(lowest, queries, "left" if side == "left" else "both")
@@ -378,37 +402,41 @@ class SortedMap:
 
     # ---- ranges ----------------------------------------
 
-    def count(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def count(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Number of elements of each range. Linear in its leaves; an Index (snapshot()) takes O(log n)."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._tree.count(lo, hi, closed)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.count(lo, hi, closed)
         if answer is not None:
             return answer
         a, b, kind = self._ends(lo, hi, closed)
         return wrap(self._tree.count(a, b, "both"), kind)
 
-    def sum(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def sum(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Sum of the values (of a set: the keys) of each range, 0 for an empty one."""
-        return self._aggregate("sum", lo, hi, closed, None)
+        return self._aggregate("sum", lo, hi, closed, None, stream)
 
-    def avg(self, lo: Any, hi: Any, closed: str = "both") -> Any:
+    def avg(self, lo: Any, hi: Any, closed: str = "both", *, stream: Any = None) -> Any:
         """Mean of each range, NaN for an empty one."""
-        return self._aggregate("avg", lo, hi, closed, None)
+        return self._aggregate("avg", lo, hi, closed, None, stream)
 
-    def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+    def min(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE, *, stream: Any = None) -> Any:
         """Smallest value of each range, `default` for an empty one; see Index.min()."""
-        return self._aggregate("min", lo, hi, closed, self._missing(default))
+        return self._aggregate("min", lo, hi, closed, self._missing(default), stream)
 
-    def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE) -> Any:
+    def max(self, lo: Any, hi: Any, closed: str = "both", default: Any = _RAISE, *, stream: Any = None) -> Any:
         """Largest value of each range."""
-        return self._aggregate("max", lo, hi, closed, self._missing(default))
+        return self._aggregate("max", lo, hi, closed, self._missing(default), stream)
 
-    def range(self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None) -> tuple[Any, Any, Any]:
+    def range(
+        self, lo: Any, hi: Any, closed: str = "both", limit: int | None = None, *, stream: Any = None
+    ) -> tuple[Any, Any, Any]:
         """(offsets, keys, values): range i has the elements offsets[i] to offsets[i + 1], in key order."""
         if lo is None or hi is None:
             _refuse_open(lo)
-        answer = self._tree.range(lo, hi, closed, limit)
+        tree = self._tree if stream is None else on_stream(self._tree, stream)
+        answer = tree.range(lo, hi, closed, limit)
         if answer is not None:
             return answer[0], _array(answer[1]), answer[2]
         a, b, _ = self._ends(lo, hi, closed)
@@ -480,14 +508,17 @@ class SortedMap:
     # ---- copies ----------------------------------------
 
     def snapshot(self, keep: str | None = None) -> Index:
-        """An Index over the elements of this moment."""
+        """An Index over the elements of this moment, on the same device."""
+        if self.device != "cpu":
+            return Index._of_tree(self._tree.snapshot(keep))
         parts = self._tree.parts()
         if self._is_text:
             return Index._of_tree(_core.TextIndex.of_parts(*parts[:3], None, None, parts[3], keep))
         return Index._of_tree(_core.FixedIndex.of_parts(*parts, None, keep))
 
     def copy(self) -> "SortedMap":
-        return _restore(*self._tree.parts())
+        call, arguments = self.__reduce__()
+        return call(*arguments)
 
     __copy__ = copy
 
@@ -495,9 +526,14 @@ class SortedMap:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.device != "cpu":
+            return _restore_on_gpu, (self._tree.device, *self._tree.parts())
         return _restore, self._tree.parts()
 
     # ---- arguments ----------------------------------------
+
+    def _on(self, stream: Any) -> Any:
+        return self._tree if stream is None else on_stream(self._tree, stream)
 
     def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
         if values is None and isinstance(keys, SortedMap):
@@ -574,11 +610,12 @@ class SortedMap:
             return None
         return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
 
-    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None) -> Any:
+    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None, stream: Any) -> Any:
         if lo is None or hi is None:
             _refuse_open(lo)
         try:
-            answer = self._tree.aggregate(op, lo, hi, closed, fallback)
+            tree = self._tree if stream is None else on_stream(self._tree, stream)
+            answer = tree.aggregate(op, lo, hi, closed, fallback)
             if answer is not None:
                 return answer
             a, b, kind = self._ends(lo, hi, closed)
@@ -659,4 +696,12 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
 def _restore(*parts: Any) -> SortedMap:
     result = SortedMap.__new__(SortedMap)
     result._set(_core.TextMap(*parts) if len(parts) == 4 else _core.SortedMap(*parts))
+    return result
+
+
+def _restore_on_gpu(device: int, keys: Any, values: Any) -> SortedMap:
+    from . import _gpu
+
+    result = SortedMap.__new__(SortedMap)
+    result._set(_gpu.GpuMap.of_parts(keys, values, device))
     return result

@@ -18,7 +18,6 @@ using espalier::bound_type;
 using espalier::detail::aggregate_op;
 using espalier::detail::execution;
 
-
 const char* name_of_op(aggregate_op op) {
   switch (op) {
     case aggregate_op::sum:
@@ -249,10 +248,8 @@ nb::object fixed_index::count(nb::handle lo, nb::handle hi, interval ends) const
   return answer(int64_type, counts, low.is_scalar());
 }
 
-template <class Tree>
-aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept, aggregate_op op,
-                                  const void* lo, const void* hi, std::size_t n, interval ends, nb::handle fallback) {
-  const bool is_bound = op == aggregate_op::min || op == aggregate_op::max;
+data_type aggregate_type(const data_type& from, aggregates kept, aggregate_op op) {
+  const bool is_bound = espalier::detail::is_bound(op);
   if ((static_cast<unsigned>(kept) & (is_bound ? 2u : 1u)) == 0) {
     throw nb::value_error((std::string("the index was built without ") + (is_bound ? "minima and maxima" : "sums") +
                            ": build it with keep='" + name_of_op(op) + "'.")
@@ -265,13 +262,20 @@ aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggre
                              .c_str());
   }
   const bool is_float = espalier::detail::is_float(from.kind), is_signed = espalier::detail::is_signed(from.kind);
-  data_type type = from;
-  if (op == aggregate_op::avg || (op == aggregate_op::sum && is_float)) {
-    type = {logical_type::number, scalar_kind::f64};
-  } else if (op == aggregate_op::sum && !from.is_time()) {
-    type = {logical_type::number,
+  if (op == aggregate_op::avg || (op == aggregate_op::sum && is_float)) return {logical_type::number, scalar_kind::f64};
+  if (op == aggregate_op::sum && !from.is_time()) {
+    return {logical_type::number,
             is_signed || from.logical == logical_type::boolean ? scalar_kind::i64 : scalar_kind::u64};
   }
+  return from;
+}
+
+template <class Tree>
+aggregate_answer aggregate_ranges(const Tree& tree, const data_type& from, aggregates kept, aggregate_op op,
+                                  const void* lo, const void* hi, std::size_t n, interval ends, nb::handle fallback) {
+  const data_type type = aggregate_type(from, kept, op);
+  const bool is_bound = espalier::detail::is_bound(op);
+  const bool is_float = espalier::detail::is_float(from.kind), is_signed = espalier::detail::is_signed(from.kind);
   const new_array results = make_array(type, n);
   const auto found = scratch<std::uint8_t>(is_bound ? n : 0);
   {

@@ -109,7 +109,12 @@ class fixed_index {
   row_map rows_;
 };
 
-/// Aggregates of ranges of keys of a tree (static_index, blink_index or text_ranges) whose summands have the type `from`.
+/// The type of an aggregate of summands of the type `from`. Throws ValueError for one that the index does not keep, and
+/// TypeError for one that is not defined.
+[[nodiscard]] data_type aggregate_type(const data_type& from, aggregates kept, espalier::detail::aggregate_op op);
+
+/// Aggregates of ranges of keys of a tree (static_index, blink_index or text_ranges) whose summands have the type
+/// `from`.
 struct aggregate_answer {
   data_type type;
   new_array values;

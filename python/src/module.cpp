@@ -12,6 +12,7 @@ void bind_text_index(nb::module_& m);
 void bind_sorted_map(nb::module_& m);
 void bind_partition(nb::module_& m);
 void bind_text_map(nb::module_& m);
+void bind_device_index(nb::module_& m);
 }  // namespace espalier::python
 
 NB_MODULE(_core, m) {
@@ -26,6 +27,7 @@ NB_MODULE(_core, m) {
   bind_text_index(m);
   bind_sorted_map(m);
   bind_text_map(m);
+  bind_device_index(m);
   bind_joins(m);
   bind_partition(m);
 }
