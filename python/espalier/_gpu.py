@@ -370,8 +370,11 @@ class _Call:
         array = DeviceArray(size, dtype, self.device, self.order or _LEGACY)
         return array.pointer, array
 
-    def finish(self) -> None:
-        """Orders the streams of the arguments behind the call."""
+    def __enter__(self) -> "_Call":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Orders the streams of the arguments behind the call, also behind one that failed after it enqueued work."""
         order: int = self.order or _LEGACY
         waits = self.kind not in ("cupy", "torch", "host")
         for array in self.arrays:
@@ -485,10 +488,8 @@ class _Base:
         if c is None:
             return None
         pointer, values = c.empty(c.sizes[0], dtype)
-        try:
+        with c:
             call(c.pointers[0], c.sizes[0], pointer, fallback, c.order)
-        finally:
-            c.finish()
         return c.answer(values)
 
     def find(self, q: Any, fallback: Any) -> Any:
@@ -499,8 +500,8 @@ class _Base:
         if c is None:
             return None
         pointer, found = c.empty(c.sizes[0], np.bool_)
-        self._tree.contains(c.pointers[0], c.sizes[0], pointer, c.order)
-        c.finish()
+        with c:
+            self._tree.contains(c.pointers[0], c.sizes[0], pointer, c.order)
         return c.answer(found)
 
     def count(self, lo: Any, hi: Any, closed: str) -> Any:
@@ -508,8 +509,8 @@ class _Base:
         if c is None:
             return None
         pointer, counts = c.empty(c.sizes[0], np.int64)
-        self._tree.count(*c.pointers, c.sizes[0], closed, pointer, c.order)
-        c.finish()
+        with c:
+            self._tree.count(*c.pointers, c.sizes[0], closed, pointer, c.order)
         return c.answer(counts)
 
     def aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: Any) -> Any:
@@ -518,10 +519,8 @@ class _Base:
         if c is None:
             return None
         pointer, results = c.empty(c.sizes[0], dtype)
-        try:
+        with c:
             self._tree.aggregate(op, *c.pointers, c.sizes[0], closed, pointer, fallback, c.order)
-        finally:
-            c.finish()
         return c.answer(results)
 
 
@@ -596,11 +595,11 @@ class GpuIndex(_Base):
     def build(cls, keys: Any, values: Any, keep: Any, device: Any, stream: Any) -> "GpuIndex":
         ordinal, call, dtype, value_dtype = _columns_call(keys, values, device, stream)
         pointers = (*call.pointers, 0)
-        tree = _core.DeviceIndex(
-            ordinal, _example(dtype), pointers[0], call.sizes[0], _example(value_dtype), pointers[1], 0, 0, keep,
-            call.order,
-        )
-        call.finish()
+        with call:
+            tree = _core.DeviceIndex(
+                ordinal, _example(dtype), pointers[0], call.sizes[0], _example(value_dtype), pointers[1], 0, 0, keep,
+                call.order,
+            )
         return cls()._set(tree, ordinal)
 
     @classmethod
@@ -626,8 +625,8 @@ class GpuIndex(_Base):
         if c is None:
             return None
         pointer, ranks = c.empty(c.sizes[0], np.int64)
-        self._tree.searchsorted(c.pointers[0], c.sizes[0], right, pointer, c.order)
-        c.finish()
+        with c:
+            self._tree.searchsorted(c.pointers[0], c.sizes[0], right, pointer, c.order)
         return c.answer(ranks)
 
     def get_indexer(self, q: Any) -> Any:
@@ -635,8 +634,8 @@ class GpuIndex(_Base):
         if c is None:
             return None
         pointer, rows = c.empty(c.sizes[0], np.int64)
-        self._tree.get_indexer(c.pointers[0], c.sizes[0], pointer, c.order)
-        c.finish()
+        with c:
+            self._tree.get_indexer(c.pointers[0], c.sizes[0], pointer, c.order)
         return c.answer(rows)
 
     def find_rows(self, q: Any, fallback: Any) -> Any:
@@ -647,8 +646,8 @@ class GpuIndex(_Base):
         if c is None:
             return None
         (to_rows, rows), (to_found, found) = c.empty(c.sizes[0], np.int64), c.empty(c.sizes[0], np.bool_)
-        self._tree.asof(c.pointers[0], c.sizes[0], direction, tolerance, exact, to_rows, to_found, c.order)
-        c.finish()
+        with c:
+            self._tree.asof(c.pointers[0], c.sizes[0], direction, tolerance, exact, to_rows, to_found, c.order)
         return c.answer(rows), c.answer(found)
 
     def neighbour(self, q: Any, is_successor: bool) -> Any:
@@ -659,8 +658,8 @@ class GpuIndex(_Base):
         (to_keys, keys), (to_rows, rows), (to_found, found) = (
             c.empty(n, self.dtype), c.empty(n, np.int64), c.empty(n, np.bool_)
         )
-        self._tree.neighbour(c.pointers[0], n, is_successor, to_keys, to_rows, to_found, c.order)
-        c.finish()
+        with c:
+            self._tree.neighbour(c.pointers[0], n, is_successor, to_keys, to_rows, to_found, c.order)
         return c.answer(keys), c.answer(rows), c.answer(found)
 
     def range(self, lo: Any, hi: Any, closed: str, limit: Any) -> Any:
@@ -671,11 +670,11 @@ class GpuIndex(_Base):
         to_offsets, offsets = c.empty(n + 1, np.int64)
         starts = DeviceArray(n, np.uint64, self.device, c.order or _LEGACY)
         c.kept.append(starts)
-        total = self._tree.range(*c.pointers, n, closed, limit, to_offsets, starts.pointer, c.order)
-        to_rows, rows = c.empty(total, np.int64)
-        if total:
-            self._tree.range_rows(to_offsets, starts.pointer, n, total, to_rows, c.order)
-        c.finish()
+        with c:
+            total = self._tree.range(*c.pointers, n, closed, limit, to_offsets, starts.pointer, c.order)
+            to_rows, rows = c.empty(total, np.int64)
+            if total:
+                self._tree.range_rows(to_offsets, starts.pointer, n, total, to_rows, c.order)
         return c.answer(offsets), c.answer(rows)
 
     def at(self, ranks: Any) -> Any:
@@ -687,10 +686,8 @@ class GpuIndex(_Base):
             raise TypeError(f"ranks have dtype {dtype}: integers are needed.")
         n = c.sizes[0]
         (to_keys, keys), (to_rows, rows) = c.empty(n, self.dtype), c.empty(n, np.int64)
-        try:
+        with c:
             self._tree.at(_example(dtype), c.pointers[0], n, to_keys, to_rows, c.order)
-        finally:
-            c.finish()
         return c.answer(keys), c.answer(rows)
 
 
@@ -746,8 +743,8 @@ class GpuMap(_Base):
         if c is None:
             return None
         pointer, done = c.empty(c.sizes[0], np.bool_) if answers else (0, None)
-        call(c.pointers[0], c.pointers[1] if has_values else 0, c.sizes[0], pointer, c.order)
-        c.finish()
+        with c:
+            call(c.pointers[0], c.pointers[1] if has_values else 0, c.sizes[0], pointer, c.order)
         return c.answer(done) if answers else True
 
     def assign(self, keys: Any, values: Any) -> Any:
@@ -778,8 +775,8 @@ class GpuMap(_Base):
         to_done, done = c.empty(n, np.bool_)
         to_found, found = (0, None) if self.value_dtype is None else c.empty(n, self.value_dtype)
         to_write = 0 if values is None else c.pointers[1]
-        self._tree.apply(ops.pointer, c.pointers[0], to_write, n, to_found, to_done, order)
-        c.finish()
+        with c:
+            self._tree.apply(ops.pointer, c.pointers[0], to_write, n, to_found, to_done, order)
         return None if found is None else c.answer(found), c.answer(done)
 
     def _seek(self, call: Any, q: Any) -> Any:
@@ -789,8 +786,8 @@ class GpuMap(_Base):
         n = c.sizes[0]
         (to_keys, keys), (to_found, found) = c.empty(n, self.dtype), c.empty(n, np.bool_)
         to_values, values = (0, None) if self.value_dtype is None else c.empty(n, self.value_dtype)
-        call(c.pointers[0], n, to_keys, to_values, to_found, c.order)
-        c.finish()
+        with c:
+            call(c.pointers[0], n, to_keys, to_values, to_found, c.order)
         return c.answer(keys), None if values is None else c.answer(values), c.answer(found)
 
     def lower_bound(self, q: Any) -> Any:
@@ -809,9 +806,9 @@ class GpuMap(_Base):
         n = c.sizes[0]
         to_offsets, offsets = c.empty(n + 1, np.int64)
         found = _core.FoundRange(self.device)
-        total = self._tree.range(*c.pointers, n, closed, limit, to_offsets, found, c.order)
-        to_keys, keys = c.empty(total, self.dtype)
-        to_values, values = (0, None) if self.value_dtype is None else c.empty(total, self.value_dtype)
-        self._take(found, to_keys, to_values, c.order)
-        c.finish()
+        with c:
+            total = self._tree.range(*c.pointers, n, closed, limit, to_offsets, found, c.order)
+            to_keys, keys = c.empty(total, self.dtype)
+            to_values, values = (0, None) if self.value_dtype is None else c.empty(total, self.value_dtype)
+            self._take(found, to_keys, to_values, c.order)
         return c.answer(offsets), c.answer(keys), None if values is None else c.answer(values)
