@@ -4,11 +4,15 @@
 // into it and line numbers stay valid. Reads would rebuild a lane that is too stale; if such a lane is kept, the tree
 // is therefore marked as having live refs (blink_index::view), until maintain() or a merge ends that.
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <variant>
 #include <vector>
 
 #include "device/with_memory.hpp"
 #include "espalier/blink_tree/index.hpp"
 #include "hybrid_tree/host_tree.hpp"
+#include "hybrid_tree/rank_directory.hpp"
 
 namespace espalier::detail {
 namespace {
@@ -45,6 +49,13 @@ class blink_host_tree final : public host_tree {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
+  void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
+    with_directory([&](const auto& ranked) { ranked.rank(*tree_, bound, keys, n, ranks, now()); });
+  }
+  void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values,
+              std::uint8_t* found) const override {
+    with_directory([&](const auto& ranked) { ranked.select(*tree_, ranks, n, out_keys, out_values, found, now()); });
+  }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     return tree_->estimate(lo, hi);
   }
@@ -68,6 +79,7 @@ class blink_host_tree final : public host_tree {
   /// Equal keys are written in batch order.
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_mode wish) override {
+    directory_ = {};
     inner_update update;
     way_choice choice = choose_way(wish, tree_->explain(op, n, {}), bytes_of_upper(upper()));
     if (choice.way == update_mode::synchronised && !makes_room(op == write_op::erase ? 0 : n))
@@ -99,6 +111,25 @@ class blink_host_tree final : public host_tree {
  private:
   /// In a separate stream, which has no thread: reads do not wait for those of other calls.
   [[nodiscard]] execution now() const { return {tree_->get_device().make_stream(), true}; }
+
+  /// Calls work(directory). The first call after a write makes it.
+  template <class Work>
+  void with_directory(const Work& work) const {
+    const auto make_and_use = [&]<class Word>(Word) {
+      using made = std::unique_ptr<const rank_directory<Word>>;
+      std::unique_lock lock(directory_mutex_);
+      if (!std::holds_alternative<made>(directory_))
+        directory_ = std::make_unique<const rank_directory<Word>>(*tree_, size_, now());
+      const auto& ranked = *std::get<made>(directory_);
+      lock.unlock();  // no write comes during a read
+      work(ranked);
+    };
+    if (bytes_of(tree_->elements().key) <= 4) {
+      make_and_use(std::uint32_t{});
+    } else {
+      make_and_use(std::uint64_t{});
+    }
+  }
 
   /// Reserves for the worst case of n inserts, so that none of them fails halfway. From now on nothing moves unless
   /// requested.
@@ -138,6 +169,10 @@ class blink_host_tree final : public host_tree {
   std::size_t builds_ = 0, lines_ = 0;
   // Counted by the writes: the tree itself does not know its size while it is marked as having live refs.
   std::size_t size_ = 0;
+  mutable std::mutex directory_mutex_;
+  mutable std::variant<std::monostate, std::unique_ptr<const rank_directory<std::uint32_t>>,
+                       std::unique_ptr<const rank_directory<std::uint64_t>>>
+      directory_;
 };
 
 }  // namespace

@@ -35,6 +35,11 @@ class host_tree {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
+  /// Writes the number of elements with a smaller key or, with bound_type::upper, with a key that is not greater.
+  virtual void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const = 0;
+  /// As static_index::select.
+  virtual void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values,
+                      std::uint8_t* found) const = 0;
   /// Estimates the number of elements in a closed range.
   [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   /// As static_index::rows.

@@ -133,6 +133,15 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = gate_.lock_shared();
     if (n != 0) host_tree_->count(lo, hi, n, options, counts);
   }
+  void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
+    const auto lock = gate_.lock_shared();
+    if (n != 0) host_tree_->rank(bound, keys, n, ranks);
+  }
+  void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values,
+              std::uint8_t* found) const override {
+    const auto lock = gate_.lock_shared();
+    if (n != 0) host_tree_->select(ranks, n, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, found);
+  }
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     const auto lock = gate_.lock_shared();
     return host_tree_->estimate(lo, hi);

@@ -38,6 +38,13 @@ class static_host_tree final : public host_tree {
              std::uint64_t* counts) const override {
     tree_->count(lo, hi, n, options, counts, now());
   }
+  void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
+    tree_->rank(bound, keys, n, ranks, {}, now());
+  }
+  void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values,
+              std::uint8_t* found) const override {
+    tree_->select(ranks, n, out_keys, out_values, found, now());
+  }
   /// Exact, because the tree has ranks.
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     std::uint64_t counted = 0;

@@ -62,6 +62,7 @@ class kind_subject {
   void check_reads() const {
     check_finds();
     check_neighbours();
+    check_positions();
     check_ranges(0.1);
     for (const std::uint64_t limit : {1u, 8u, 40u}) check_rows(limit);
     if (expected_.size() > 1000) check_who_answered();  // smaller ones may have no inner levels
@@ -179,6 +180,26 @@ class kind_subject {
     tree_.predecessor(queries_, got.keys, got.values, got.found);
     expect_elements("predecessor", got, elements_at(before));
   }
+  void check_positions() const {
+    ranks lower(queries_.size()), upper(queries_.size()), got_lower(queries_.size()), got_upper(queries_.size());
+    for (std::size_t i = 0; i < queries_.size(); ++i) {
+      lower[i] = expected_.lower(queries_[i]);
+      upper[i] = expected_.upper(queries_[i]);
+    }
+    tree_.rank(queries_, got_lower);
+    tree_.rank(queries_, got_upper, bound_type::upper);
+    expect_same("rank", got_lower, lower);
+    expect_same("rank of the upper bound", got_upper, upper);
+    ranks every(expected_.size() + 3);
+    for (std::size_t i = 0; i < every.size(); ++i) every[i] = (i * 7) % every.size();
+    every[every.size() - 1] = ~std::uint64_t{0};
+    answer got(every.size());
+    tree_.select(every, got.keys, got.values, got.found);
+    expect_elements("select", got, elements_at(every));
+    mask found(std::vector<std::uint8_t>(every.size(), 9));
+    tree_.select(every, {}, {}, found);
+    expect_same("select, found alone", found, elements_at(every).found);
+  }
   static void expect_elements(const char* what, const answer& got, const answer& want) {
     expect_same(what, got.found, want.found);
     expect_same(what, got.keys, want.keys);
@@ -248,6 +269,7 @@ class kind_subject {
     ASSERT_EQ(tree_.validate().problem, "");
     check_finds();
     check_neighbours();
+    check_positions();
     check_ranges(0.25);  // of some leaves the lane may know nothing yet
     check_rows(8);
   }

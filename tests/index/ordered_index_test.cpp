@@ -28,8 +28,9 @@ static_assert(OrderedMap<static_tree<key, value>> && OrderedIndex<static_tree<ke
 static_assert(OrderedMap<blink_tree<key, value>> && OrderedIndex<blink_tree<key>>);
 static_assert(OrderedMap<hybrid_tree<key, value>> && OrderedIndex<hybrid_tree<key>>);
 static_assert(OrderedMap<radix_tree<value>> && OrderedIndex<radix_tree<>>);
-static_assert(RankedIndex<static_tree<key, value>> && RankedIndex<radix_tree<value>>);
-static_assert(!RankedIndex<blink_tree<key, value>> && !RankedIndex<hybrid_tree<key, value>>);
+static_assert(RankedIndex<static_tree<key, value>> && RankedIndex<hybrid_tree<key, value>> &&
+              RankedIndex<radix_tree<value>>);
+static_assert(!RankedIndex<blink_tree<key, value>>);
 static_assert(!MutableIndex<static_tree<key, value>> && MutableIndex<blink_tree<key, value>> &&
               MutableIndex<blink_tree<key>> && MutableIndex<hybrid_tree<key, value>> &&
               MutableIndex<hybrid_tree<key>> && MutableIndex<radix_tree<value>> && MutableIndex<radix_tree<>>);

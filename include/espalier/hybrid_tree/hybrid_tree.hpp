@@ -110,6 +110,27 @@ class hybrid_tree : public single_key_writes<hybrid_tree<Key, Value>, Key, Value
     seek(detail::seek_kind::predecessor, keys, out_keys, values, found);
   }
 
+  // ---- positions ---------------------------------------------------------------------------------------------------
+  // On the CPU.
+
+  /// Writes the number of elements with a smaller key than each query or, with bound_type::upper, with a key that is
+  /// not greater. May run concurrently with all other calls. O(log n); in the regular layout the first call after a
+  /// write also counts the elements of all leaves, in parallel.
+  void rank(keys_in keys, out<std::uint64_t> ranks, bound_type bound = bound_type::lower) const {
+    detail::require_equal("ranks", keys.size(), ranks.size());
+    index_->rank(bound, keys.data(), keys.size(), ranks.data());
+  }
+  /// Writes the element of each rank. For a rank of size() or more, found[i] is 0 and key and value are zero bytes. All
+  /// outputs are optional. May run concurrently with all other calls. O(1) in the implicit layout; in the regular one
+  /// O(log n), and as for rank() after a write.
+  void select(in<std::uint64_t> ranks, out<Key> keys, out<slot> values, mask_out found) const {
+    detail::require_optional("select keys", ranks.size(), keys.size());
+    detail::require_optional("select values", ranks.size(), values.size());
+    detail::require_optional("select mask", ranks.size(), found.size());
+    index_->select(ranks.data(), ranks.size(), keys.empty() ? nullptr : keys.data(),
+                   values.empty() ? nullptr : values.data(), found.empty() ? nullptr : found.data());
+  }
+
   // ---- ranges ------------------------------------------------------------------------------------------------------
   // On the CPU, except range_rows(). lo and hi have equal sizes; a range whose lower end is above its upper end is
   // empty.

@@ -31,6 +31,10 @@ class hybrid_index {
                     std::uint8_t* found) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
+  virtual void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const = 0;
+  /// As static_index::select, in host memory.
+  virtual void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values,
+                      std::uint8_t* found) const = 0;
   /// Estimates the number of elements in a closed range (hybrid_tree::estimate_count).
   [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
   [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n,

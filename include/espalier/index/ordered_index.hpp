@@ -4,7 +4,7 @@
 //   concept          static_tree  blink_tree  hybrid_tree  radix_tree
 //   OrderedIndex          x            x           x            x       contains, neighbours, count, range, size
 //   OrderedMap            x            x           x            x       with values: find, sum, min, max, avg
-//   RankedIndex           x                                     x       rank, select
+//   RankedIndex           x                        x            x       rank, select
 //   MutableIndex                       x           x            x       insert_or_assign or, for sets, insert; erase
 //   AsyncIndex            x            x                        x       twins that do not wait, and streams
 //
