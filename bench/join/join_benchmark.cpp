@@ -1,5 +1,6 @@
 // join_benchmark.cpp - see join_benchmark.hpp. Keys are timestamps (i64) with random gaps, and ties; groups have a zipf
-// distribution. An answer is complete: row numbers and one gathered column of 8 bytes.
+// distribution. An as-of join's answer is complete: row numbers and one gathered column of 8 bytes. A window join has
+// five aggregates of one column over windows of 100 rows on average.
 #include "bench/join/join_benchmark.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "espalier/device/buffer.hpp"
 #include "espalier/join/asof_join.hpp"
 #include "espalier/join/gather.hpp"
+#include "espalier/join/window_join.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -121,6 +123,35 @@ struct asof_run {
   }
 };
 
+/// Runs a window join.
+struct window_run {
+  placed_array<std::uint64_t> counts;
+  placed_array<std::int64_t> sums, least, most;
+  placed_array<double> averages;
+
+  window_run(const device& dev, bool on_device, std::size_t n)
+      : counts(dev, on_device, n),
+        sums(dev, on_device, n),
+        least(dev, on_device, n),
+        most(dev, on_device, n),
+        averages(dev, on_device, n) {}
+  void operator()(const placed_table& left, const placed_table& right, const device& dev) const {
+    using enum window_function;
+    const window_output outputs[] = {
+        {count, 0, counts.span()}, {sum, 0, sums.span()}, {avg, 0, averages.span()},
+        {min, 0, least.span()},    {max, 0, most.span()},
+    };
+    const column_view values(right.values.span());
+    const std::uint64_t width = 100 * mean_gap;
+    window_join(left.side(), right.side(), {&values, 1}, {.preceding = width, .following = 0}, outputs, dev);
+  }
+  [[nodiscard]] bool equals(const window_run& other) const {
+    return counts.to_vector() == other.counts.to_vector() && sums.to_vector() == other.sums.to_vector() &&
+           averages.to_vector() == other.averages.to_vector() && least.to_vector() == other.least.to_vector() &&
+           most.to_vector() == other.most.to_vector();
+  }
+};
+
 class join_measurement {
  public:
   join_measurement(const join_choices& what, const device& dev) : what_(what), dev_(dev) {}
@@ -208,7 +239,9 @@ report run_join_benchmarks(const join_choices& what) {
         for (const auto& place : what.places) {
           if (place == "device" && dev.kind() == device_kind::cpu) continue;  // its memory is the host's
           for (const auto& op : what.ops) {
-            result.rows.push_back(m.measure<asof_run>(op, order, place == "device", left, right));
+            const bool on_device = place == "device";
+            result.rows.push_back(op == "asof" ? m.measure<asof_run>(op, order, on_device, left, right)
+                                               : m.measure<window_run>(op, order, on_device, left, right));
           }
         }
       }

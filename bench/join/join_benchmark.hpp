@@ -16,7 +16,7 @@ struct join_choices {
   std::vector<std::string> orders;
   std::vector<std::string> places;
 };
-inline constexpr const char* join_operations = "asof";
+inline constexpr const char* join_operations = "asof,window";
 inline constexpr const char* join_orders = "sorted,random,groups,random-groups";
 inline constexpr const char* join_places = "device,host";
 

@@ -1,7 +1,8 @@
 // asof_join_cuda.cu - asof_join() on a GPU: the right side is put in order (cuda_side.cuh), then blocks of left rows
-// find their ranks (cuda_rank.cuh) and write their matches. Left rows stay in their order.
+// find their ranks (cuda_rank.cuh) and write their matches.
 #include "join/asof_rule.hpp"
 #include "join/cuda_joins.hpp"
+#include "join/cuda_query_order.cuh"
 #include "join/cuda_side.cuh"
 #include "join/keys.hpp"
 
@@ -9,10 +10,11 @@ namespace espalier::join_detail {
 
 namespace {
 
+/// Left row `sequence`[p], or p if it is null, is the one at position p of the blocks.
 template <class KeyWord, class Word>
 __global__ void __launch_bounds__(rank_threads)
-    match_rows(const side_rows<KeyWord> left, const sorted_words<Word> words, const row_number* right_rows,
-               const asof_rule<KeyWord, Word> rule, row_number* out) {
+    match_rows(const row_number* sequence, const side_rows<KeyWord> left, const sorted_words<Word> words,
+               const row_number* right_rows, const asof_rule<KeyWord, Word> rule, row_number* out) {
   __shared__ typename block_ranker<Word>::storage shared;
   const block_ranker<Word> ranker(shared, words);
   const std::size_t first = std::size_t{blockIdx.x} * rank_tile + threadIdx.x;
@@ -22,8 +24,9 @@ __global__ void __launch_bounds__(rank_threads)
   rank_query<Word> queries[rank_items];
 #pragma unroll
   for (unsigned k = 0; k < rank_items; ++k) {
-    const std::size_t i = first + k * rank_threads;
-    const bool is_row = i < left.n;
+    const std::size_t p = first + k * rank_threads;
+    const bool is_row = p < left.n;
+    const std::size_t i = is_row && sequence != nullptr ? sequence[p] : p;
     keys[k] = is_row ? left.read(load_streaming(left.keys + i)) : KeyWord{0};
     groups[k] = is_row ? left.group(i) : 0;
     can_match[k] = is_row && left.can_match(i);
@@ -43,14 +46,20 @@ __global__ void __launch_bounds__(rank_threads)
   }
 #pragma unroll
   for (unsigned k = 0; k < rank_items; ++k) {
-    const std::size_t i = first + k * rank_threads;
-    if (i >= left.n) continue;
+    const std::size_t p = first + k * rank_threads;
+    if (p >= left.n) continue;
     row_number row = no_row;
     if (can_match[k]) row = rule.match(ranks[k], second[k], words.n, groups[k], keys[k], words);
     if (row != no_row && right_rows != nullptr) row = right_rows[row];
-    store_streaming(out + i, row);
+    out[sequence == nullptr ? p : sequence[p]] = row;
   }
 }
+
+template <class KeyWord, class Word>
+struct query_of_rule {
+  asof_rule<KeyWord, Word> rule;
+  __device__ rank_query<Word> operator()(std::uint32_t group, KeyWord key) const { return rule.query(group, key); }
+};
 
 template <class KeyWord>
 word_distances<KeyWord> distances_of(scalar_kind kind, const asof_options& options) {
@@ -91,12 +100,19 @@ void asof_of_word(const join_side& left_side, const join_side& right_side, std::
       check_codes(call, "left", backend, order, left_rows, left_side.groups);
     }
     const asof_rule<KeyWord, Word> rule{side.packing, distances, options.direction, options.allow_exact_matches};
+    order.wait_for(arrived.front());
+    const bool is_ordered = wants_query_order(backend, order, left_rows, left_side, side.words);
     std::size_t piece = 0;
     for_each_copied_piece(n, is_copied, [&](std::size_t first, std::size_t last) {
       order.wait_for(arrived[piece++]);
+      const side_rows<KeyWord> part = left_rows.part(first, last);
+      buffer<row_number> sequence;
+      if (is_ordered) {
+        sequence = order_of_queries(backend, order, part, side.words, query_of_rule<KeyWord, Word>{rule});
+      }
       const auto blocks = static_cast<unsigned>((last - first - 1) / rank_tile + 1);
-      match_rows<<<blocks, rank_threads, 0, cuda_backend::native(order)>>>(left_rows.part(first, last), side.words,
-                                                                           side.rows, rule, out.data() + first);
+      match_rows<<<blocks, rank_threads, 0, cuda_backend::native(order)>>>(sequence.data(), part, side.words, side.rows,
+                                                                           rule, out.data() + first);
       detail::check_cuda(cudaGetLastError(), "match_rows");
       out.send(copies, first, last);
     });

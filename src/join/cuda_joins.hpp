@@ -6,6 +6,7 @@
 
 #include "espalier/join/asof_join.hpp"
 #include "espalier/join/gather.hpp"
+#include "espalier/join/window_join.hpp"
 
 namespace espalier::join_detail {
 
@@ -20,6 +21,11 @@ void asof_join_on_gpu(const join_side& left, const join_side& right, std::span<r
                                                void* out, std::span<std::uint8_t> validity, const device& dev,
                                                const stream& s);
 
+/// As window_join(). Preconditions: sizes, types, bounds and outputs fit.
+void window_join_on_gpu(const join_side& left, const join_side& right, std::span<const column_view> columns,
+                        const window_bounds& bounds, std::span<const window_output> outputs, const device& dev,
+                        const stream& s);
+
 #else
 
 [[noreturn]] inline void throw_no_cuda() { throw error("No GPU can be used: this build has no CUDA code."); }
@@ -29,6 +35,11 @@ void asof_join_on_gpu(const join_side& left, const join_side& right, std::span<r
 }
 [[noreturn]] inline std::size_t gather_column_on_gpu(const fixed_width_view&, std::span<const row_number>, void*,
                                                      std::span<std::uint8_t>, const device&, const stream&) {
+  throw_no_cuda();
+}
+[[noreturn]] inline void window_join_on_gpu(const join_side&, const join_side&, std::span<const column_view>,
+                                            const window_bounds&, std::span<const window_output>, const device&,
+                                            const stream&) {
   throw_no_cuda();
 }
 

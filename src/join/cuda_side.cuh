@@ -6,7 +6,7 @@
 // A side that is sorted, without groups and without rows that match nothing is used as it is. Otherwise words and row
 // numbers are made (in row order, without the rows that match nothing) and sorted by CUB's radix sort, which is stable;
 // only bits that differ are sorted, and only those of the group if the keys ascend. 128-bit words are sorted by key and
-// then by group. Left sides are not sorted: see cuda_rank.cuh.
+// then by group. Left sides stay in their order: see cuda_rank.cuh and cuda_query_order.cuh.
 #pragma once
 
 #include <bit>
@@ -71,20 +71,21 @@ class gpu_side {
   input_bitmap bits_;
 };
 
-/// What one pass over a side finds. `descends` is about all rows, whether they can match or not.
+/// What one pass over a side finds. Descents from row to row are counted among all rows, whether they can match or not.
 struct side_facts {
   unsigned long long least = ~0ull, most = 0;  // key words of the rows that can match
-  std::uint32_t has_bad_code = 0, has_unmatched = 0, descends = 0;
+  std::uint32_t has_bad_code = 0, has_unmatched = 0, descents = 0;
 };
 
 template <class KeyWord>
 __global__ void __launch_bounds__(256) find_facts(side_rows<KeyWord> rows, std::uint32_t groups, side_facts* out) {
   KeyWord least = static_cast<KeyWord>(~KeyWord{0}), most = 0;
-  bool bad = false, unmatched = false, descends = false;
+  bool bad = false, unmatched = false;
+  std::uint32_t descents = 0;
   const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows.n; i += stride) {
     const KeyWord word = rows.read(rows.keys[i]);
-    descends |= i != 0 && word < rows.read(rows.keys[i - 1]);
+    descents += i != 0 && word < rows.read(rows.keys[i - 1]) ? 1 : 0;
     if (rows.codes != nullptr) bad |= rows.codes[i] >= groups && rows.codes[i] != no_group;
     if (!rows.can_match(i)) {
       unmatched = true;
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(256) find_facts(side_rows<KeyWord> rows, std::
   }
   bad = __any_sync(0xffffffffu, bad) != 0;
   unmatched = __any_sync(0xffffffffu, unmatched) != 0;
-  descends = __any_sync(0xffffffffu, descends) != 0;
+  descents = __reduce_add_sync(0xffffffffu, descents);
   if (threadIdx.x % 32 != 0) return;
   if (least <= most) {
     atomicMin(&out->least, static_cast<unsigned long long>(least));
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(256) find_facts(side_rows<KeyWord> rows, std::
   }
   if (bad) out->has_bad_code = 1;
   if (unmatched) out->has_unmatched = 1;
-  if (descends) out->descends = 1;
+  if (descents != 0) atomicAdd(&out->descents, descents);
 }
 
 /// Copies a value from the GPU, after what was enqueued before.
@@ -246,7 +247,7 @@ template <class KeyWord, class Word>
   const bool has_unmatched = facts.has_unmatched != 0;
   const bool is_detected = side.order == row_order::detect;
   bool keys_ascend = side.order == row_order::sorted || side.order == row_order::sorted_in_groups ||
-                     (is_detected && facts.descends == 0);
+                     (is_detected && facts.descents == 0);
   if constexpr (sizeof(KeyWord) == sizeof(Word)) {
     if (keys_ascend && !has_unmatched && !packing.has_groups) {
       out.words = {rows.keys, static_cast<row_number>(rows.n), rows.read};
@@ -260,7 +261,7 @@ template <class KeyWord, class Word>
   bool words_ascend = keys_ascend && !packing.has_groups;
   if constexpr (sizeof(Word) != 16) {
     if (is_detected && !words_ascend && (has_unmatched || packing.has_groups)) {
-      words_ascend = facts_of(backend, order, side_rows<Word>{words, nullptr, nullptr, 0, n, {}}, 0).descends == 0;
+      words_ascend = facts_of(backend, order, side_rows<Word>{words, nullptr, nullptr, 0, n, {}}, 0).descents == 0;
     }
   }
   const auto group_bits =

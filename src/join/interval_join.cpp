@@ -208,15 +208,15 @@ class typed_spans final : public prepared_span_rows {
   }
   void sum(const span_side& left, int128* integers, double* reals) const override {
     const auto found = ranges(left);
+    const prefix_sums_view by_lower = sums_by_lower_.view(), by_upper = sums_by_upper_.view();
     cpu_backend(dev).for_each(
         found.size(),
         [&](std::size_t i) {
           const position_range range = found.data()[i];
           if (integers != nullptr) {
-            integers[i] =
-                range.first == range.last ? 0 : sums_by_lower_.integer(range.last, sums_by_upper_, range.first);
+            integers[i] = range.first == range.last ? 0 : by_lower.integer(range.last, by_upper, range.first);
           } else {
-            reals[i] = range.first == range.last ? 0 : sums_by_lower_.real(range.last, sums_by_upper_, range.first);
+            reals[i] = range.first == range.last ? 0 : by_lower.real(range.last, by_upper, range.first);
           }
         },
         piece_rows);

@@ -55,6 +55,10 @@ inline void require_rows(const char* call, const char* what, std::size_t expecte
               " rows of the column; gather from the side that the row numbers belong to.");
 }
 
+[[noreturn]] inline void throw_sum_too_wide() {
+  throw overflow("window_join(): a sum does not fit into 64 bits; pass an int128 output.");
+}
+
 /// Throws unless sizes and the number of groups of a side fit together. Codes are checked when they are read.
 inline void require_side(const char* call, const char* name, const join_side& side) {
   const std::string start = std::string(call) + ": the " + name + " side ";

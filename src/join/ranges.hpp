@@ -5,13 +5,10 @@
 #pragma once
 
 #include "espalier/join/window_join.hpp"
+#include "join/aggregate_views.hpp"
 #include "join/prepared_rows.hpp"
 
 namespace espalier::join_detail {
-
-struct position_range {
-  row_number first = 0, last = 0;
-};
 
 /// The end of a range: before all keys, at a key, or after all keys.
 enum class end_place : std::uint8_t { before_all, at_key, after_all };
@@ -106,6 +103,10 @@ void aggregate_ranges(const char* call, const window_index& index, std::span<con
 /// Throws unless the outputs fit to the columns and to the number of left rows.
 void check_outputs(const char* call, const window_index& index, std::size_t rows,
                    std::span<const window_output> outputs);
+/// The same for columns of these kinds and structures for `made`, a set of window_bit().
+void check_outputs(const char* call, std::span<const scalar_kind> kinds, unsigned made, std::size_t rows,
+                   std::span<const window_output> outputs);
+[[nodiscard]] constexpr unsigned window_bit(window_function f) { return 1u << static_cast<unsigned>(f); }
 /// The side of a window_index.
 [[nodiscard]] const prepared_rows& side_of(const window_index& index);
 /// Throws if a prepared side has appended rows that are not compacted.

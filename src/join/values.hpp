@@ -11,6 +11,7 @@
 #include <bit>
 #include <vector>
 
+#include "join/aggregate_views.hpp"
 #include "join/side.hpp"
 
 namespace espalier::join_detail {
@@ -44,26 +45,6 @@ decltype(auto) with_value_type(scalar_kind kind, Body&& body) {
   }
   throw error("Aggregates take columns of integers, f32 or f64; convert the value column.");
 }
-
-[[nodiscard]] inline bool is_float_kind(scalar_kind kind) {
-  return kind == scalar_kind::f32 || kind == scalar_kind::f64;
-}
-
-/// A sum with about 106 bits.
-struct double_double {
-  double high = 0, low = 0;
-};
-[[nodiscard]] inline double_double operator+(double_double a, double_double b) {
-  const double s = a.high + b.high, t = s - a.high;
-  const double e = ((a.high - (s - t)) + (b.high - t)) + (a.low + b.low);
-  const double high = s + e;
-  return {high, e - (high - s)};
-}
-[[nodiscard]] inline double_double operator-(double_double a, double_double b) {
-  return a + double_double{-b.high, -b.low};
-}
-
-inline constexpr std::size_t sum_block = 4096;
 
 /// A column and the row of each position.
 struct positioned_column {
@@ -115,36 +96,12 @@ class prefix_sums {
     });
   }
 
-  /// An integer column: sum(element `to`) - sum(element `from`) of the prefix sums, also of another order of the rows.
-  [[nodiscard]] int128 integer(std::size_t to, const prefix_sums& other, std::size_t from) const {
-    return narrow_.empty() ? wide_.data()[to] - other.wide_.data()[from]
-                           : static_cast<int128>(narrow_.data()[to]) - other.narrow_.data()[from];
-  }
-  [[nodiscard]] int128 integer(std::size_t from, std::size_t to) const { return integer(to, *this, from); }
-  /// A float column.
-  [[nodiscard]] double real(std::size_t to, const prefix_sums& other, std::size_t from, double divisor = 1) const {
-    if (!odd_.empty()) {
-      const odd_values a = odd_.data()[to], b = other.odd_.data()[from];
-      const bool nan = a.nan != b.nan, positive = a.positive != b.positive, negative = a.negative != b.negative;
-      if (nan || (positive && negative)) return std::numeric_limits<double>::quiet_NaN();
-      if (positive) return std::numeric_limits<double>::infinity();
-      if (negative) return -std::numeric_limits<double>::infinity();
-    }
-    const double_double d = real_.data()[to] - other.real_.data()[from];
-    return (d.high + d.low) / divisor / scale_;
-  }
-  [[nodiscard]] double real(std::size_t from, std::size_t to, double divisor = 1) const {
-    return real(to, *this, from, divisor);
+  [[nodiscard]] prefix_sums_view view() const {
+    return {narrow_.data(), wide_.data(), real_.data(), odd_.data(), scale_};
   }
   [[nodiscard]] std::size_t bytes() const { return narrow_.bytes() + wide_.bytes() + real_.bytes() + odd_.bytes(); }
 
  private:
-  struct odd_values {
-    std::uint32_t nan = 0, positive = 0, negative = 0;
-    friend odd_values operator+(odd_values a, odd_values b) {
-      return {a.nan + b.nan, a.positive + b.positive, a.negative + b.negative};
-    }
-  };
   struct magnitude {
     uint128 absolute = 0;
     friend magnitude operator+(magnitude a, magnitude b) { return {a.absolute + b.absolute}; }
@@ -199,13 +156,9 @@ class prefix_sums {
   template <class T>
   void make_real(const cpu_backend& backend, const device& dev, const positioned_column& in) {
     const auto value = reader<T>(in);
-    const auto oddness = [&](std::size_t p) {
-      const double x = static_cast<double>(value(p));
-      const bool infinite = std::isinf(x);
-      return odd_values{std::isnan(x) ? 1u : 0u, infinite && x > 0 ? 1u : 0u, infinite && x < 0 ? 1u : 0u};
-    };
+    const auto oddness = [&](std::size_t p) { return odd_values::of(static_cast<double>(value(p))); };
     const odd_values odd = total_of<odd_values>(backend, in.n, oddness);
-    if (odd.nan + odd.positive + odd.negative != 0) {
+    if (!odd.is_none()) {
       odd_ = buffer<odd_values>(dev, in.n + 1);
       make_prefix(backend, in.n, odd_.data(), oddness);
     }
@@ -213,7 +166,7 @@ class prefix_sums {
       const double x = static_cast<double>(value(p));
       return std::isfinite(x) ? std::fabs(x) : 0.0;
     });
-    if (absolute > 0x1p1000) scale_ = 0x1p-100;  // so that sums outside of a window do not overflow
+    if (absolute > most_unscaled_sum) scale_ = sum_scale;
     real_ = buffer<double_double>(dev, in.n + 1);
     const double scale = scale_;
     make_prefix(backend, in.n, real_.data(), [&, scale](std::size_t p) {
@@ -238,22 +191,7 @@ class prefix_counts {
     counts_ = buffer<std::uint32_t>(dev, in.n + 1);
     make_prefix(backend, in.n, counts_.data(), [&](std::size_t p) { return in.column.validity[in.row(p)] ? 1u : 0u; });
   }
-  [[nodiscard]] std::size_t count(std::size_t first, std::size_t last) const {
-    return counts_.empty() ? last - first : counts_.data()[last] - counts_.data()[first];
-  }
-  /// The first and the last position of [first, last) with a value. Precondition: there is one.
-  [[nodiscard]] std::size_t first_valid(std::size_t first, std::size_t last) const {
-    if (counts_.empty()) return first;
-    return binary_search<bound_type::upper>(counts_.data(), first, last, counts_.data()[first]) - 1;
-  }
-  [[nodiscard]] std::size_t last_valid(std::size_t first, std::size_t last) const {
-    if (counts_.empty()) return last - 1;
-    return binary_search<bound_type::lower>(counts_.data(), first, last, counts_.data()[last]) - 1;
-  }
-  [[nodiscard]] bool is_valid(std::size_t p) const {
-    return counts_.empty() || counts_.data()[p + 1] != counts_.data()[p];
-  }
-  [[nodiscard]] bool has_nulls() const { return !counts_.empty(); }
+  [[nodiscard]] prefix_counts_view view() const { return {counts_.data()}; }
   [[nodiscard]] std::size_t bytes() const { return counts_.bytes(); }
 
  private:
@@ -281,87 +219,53 @@ class extrema {
     if (wants_max) make_table<true>(backend, dev, counts, max_);
   }
 
-  /// Precondition: [first, last) has a value that is not NULL.
-  template <bool Max>
-  [[nodiscard]] std::uint64_t best(const prefix_counts& counts, std::size_t first, std::size_t last) const {
-    const std::size_t block_first = first / block, block_last = (last - 1) / block;
-    if (block_first == block_last) return scan<Max>(counts, first, last);
-    const table& made = Max ? max_ : min_;
-    const std::uint64_t ends = better<Max>(made.to_end.data()[first], made.from_start.data()[last - 1]);
-    const std::size_t between = block_last - block_first - 1;
-    if (between == 0) return ends;
-    const auto level = static_cast<std::size_t>(std::bit_width(between) - 1);
-    const std::uint64_t* row = made.levels[level].data();
-    return better<Max>(ends, better<Max>(row[block_first + 1], row[block_last - (std::size_t{1} << level)]));
-  }
-  [[nodiscard]] std::size_t bytes() const {
-    std::size_t total = words_.bytes();
-    for (const table* made : {&min_, &max_}) {
-      total += made->from_start.bytes() + made->to_end.bytes();
-      for (const auto& level : made->levels) total += level.bytes();
-    }
-    return total;
-  }
+  [[nodiscard]] extrema_view view() const { return {words_.data(), min_.view(), max_.view()}; }
+  [[nodiscard]] std::size_t bytes() const { return words_.bytes() + min_.bytes() + max_.bytes(); }
 
  private:
-  static constexpr std::size_t block = 32;
-
   struct table {
     // Instead of scans of the ends of a window, which take three times as long in all: 31 values, and two branches that
     // cannot be predicted.
-    buffer<std::uint64_t> from_start, to_end;
-    std::vector<buffer<std::uint64_t>> levels;
+    buffer<std::uint64_t> from_start, to_end, levels;
+    std::size_t blocks = 0;
+    [[nodiscard]] extrema_table view() const { return {from_start.data(), to_end.data(), levels.data(), blocks}; }
+    [[nodiscard]] std::size_t bytes() const { return from_start.bytes() + to_end.bytes() + levels.bytes(); }
   };
 
   template <bool Max>
-  [[nodiscard]] static std::uint64_t better(std::uint64_t a, std::uint64_t b) {
-    return Max ? std::max(a, b) : std::min(a, b);
-  }
-  template <bool Max>
-  static constexpr std::uint64_t worst = Max ? 0 : ~std::uint64_t{0};
-
-  template <bool Max>
-  [[nodiscard]] std::uint64_t scan(const prefix_counts& counts, std::size_t first, std::size_t last) const {
-    std::uint64_t result = worst<Max>;
-    const std::uint64_t* words = words_.data();
-    if (!counts.has_nulls()) {
-      for (std::size_t p = first; p < last; ++p) result = better<Max>(result, words[p]);
-    } else {
-      for (std::size_t p = first; p < last; ++p) {
-        if (counts.is_valid(p)) result = better<Max>(result, words[p]);
-      }
-    }
-    return result;
-  }
-
-  template <bool Max>
   void make_table(const cpu_backend& backend, const device& dev, const prefix_counts& counts, table& made) {
-    const std::size_t n = words_.size(), blocks = n / block;  // full ones: a window ends in the last block or before it
+    using extremum = extremum_of<Max>;
+    constexpr std::size_t block = extrema_block;
+    const std::size_t n = words_.size(), blocks = n / block;
+    const unsigned levels = extrema_levels(blocks);
     const std::uint64_t* words = words_.data();
+    made.blocks = blocks;
     made.from_start = buffer<std::uint64_t>(dev, n);
     made.to_end = buffer<std::uint64_t>(dev, n);
-    made.levels.emplace_back(dev, blocks);
-    std::uint64_t *from_start = made.from_start.data(), *to_end = made.to_end.data(), *base = made.levels[0].data();
-    const auto word = [&, has_nulls = counts.has_nulls()](std::size_t p) {
-      return has_nulls && !counts.is_valid(p) ? worst<Max> : words[p];
+    made.levels = buffer<std::uint64_t>(dev, extrema_level_begin(blocks, levels));
+    std::uint64_t *from_start = made.from_start.data(), *to_end = made.to_end.data(), *base = made.levels.data();
+    const auto word = [words, valid = counts.view()](std::size_t p) {
+      return valid.is_valid(p) ? words[p] : extremum::worst;
     };
     backend.for_each((n + block - 1) / block,
                      [&](std::size_t b) {
                        const std::size_t first = b * block, last = std::min(n, first + block);
-                       std::uint64_t result = worst<Max>;
-                       for (std::size_t p = first; p < last; ++p) from_start[p] = result = better<Max>(result, word(p));
+                       std::uint64_t result = extremum::worst;
+                       for (std::size_t p = first; p < last; ++p) {
+                         from_start[p] = result = extremum::better(result, word(p));
+                       }
                        if (b < blocks) base[b] = result;
-                       result = worst<Max>;
+                       result = extremum::worst;
                        for (std::size_t p = last; p > first; --p)
-                         to_end[p - 1] = result = better<Max>(result, word(p - 1));
+                         to_end[p - 1] = result = extremum::better(result, word(p - 1));
                      },
                      piece_rows / block);
-    for (std::size_t half = 1; 2 * half <= blocks; half *= 2) {
-      buffer<std::uint64_t> next(dev, blocks - 2 * half + 1);
-      const std::uint64_t* from = made.levels.back().data();
+    for (unsigned level = 1; level < levels; ++level) {
+      const std::size_t half = std::size_t{1} << (level - 1);
+      const std::uint64_t* from = base + extrema_level_begin(blocks, level - 1);
+      std::uint64_t* to = base + extrema_level_begin(blocks, level);
       backend.for_each(
-          next.size(), [&](std::size_t b) { next.data()[b] = better<Max>(from[b], from[b + half]); }, piece_rows);
-      made.levels.push_back(std::move(next));
+          blocks - 2 * half + 1, [&](std::size_t b) { to[b] = extremum::better(from[b], from[b + half]); }, piece_rows);
     }
   }
 

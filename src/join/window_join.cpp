@@ -1,6 +1,7 @@
 // window_join.cpp - see window_join.hpp.
 #include "espalier/join/window_join.hpp"
 
+#include "join/cuda_joins.hpp"
 #include "join/ranges.hpp"
 #include "join/values.hpp"
 
@@ -16,6 +17,7 @@ struct value_column {
   prefix_sums sums;
   extrema best;
   std::size_t bytes() const { return counts.bytes() + sums.bytes() + best.bytes(); }
+  value_column_view view() const { return {kind, counts.view(), sums.view(), best.view()}; }
 };
 
 }  // namespace join_detail
@@ -27,8 +29,8 @@ class window_index::implementation {
       : side(rows) {
     require_compact(call, rows);
     const cpu_backend backend(rows.get_device());
-    for (const window_function f : functions) made |= bit(f);
-    const auto wants = [&](window_function f) { return (made & bit(f)) != 0; };
+    for (const window_function f : functions) made |= window_bit(f);
+    const auto wants = [&](window_function f) { return (made & window_bit(f)) != 0; };
     with_key_type(rows.kind(), call, [&](auto key) {
       using typed = typed_prepared_rows<decltype(key)>;
       row_numbers = static_cast<const typed&>(rows).main_rows();
@@ -50,9 +52,10 @@ class window_index::implementation {
       value_columns.push_back(std::move(values));
     }
   }
-  [[nodiscard]] static unsigned bit(window_function f) { return 1u << static_cast<unsigned>(f); }
-  [[nodiscard]] row_number row(std::size_t p) const {
-    return row_numbers == nullptr ? static_cast<row_number>(p) : row_numbers[p];
+  [[nodiscard]] window_target target(const window_output& output) const {
+    window_target out{output.function, output.data, output.width, row_numbers, {}};
+    if (output.function != window_function::count_rows) out.column = value_columns[output.column].view();
+    return out;
   }
 
   const prepared_rows& side;
@@ -63,85 +66,6 @@ class window_index::implementation {
 };
 
 namespace {
-
-template <class T>
-void store_result(void* out, std::size_t i, T value) {
-  std::memcpy(static_cast<unsigned char*>(out) + i * sizeof(T), &value, sizeof(T));
-}
-
-/// Writes result i and returns whether it has a value.
-class result_writer {
- public:
-  result_writer(const window_index::implementation& index, const window_output& output)
-      : index_(index),
-        output_(output),
-        column_(output.function == window_function::count_rows ? nullptr : &index.value_columns[output.column]) {}
-
-  bool write(std::size_t i, position_range range) const {
-    const std::size_t first = range.first, last = range.last;
-    if (column_ == nullptr) {
-      store_result<std::uint64_t>(output_.data, i, last - first);
-      return true;
-    }
-    const std::size_t count = column_->counts.count(first, last);
-    switch (output_.function) {
-      case window_function::count:
-        store_result<std::uint64_t>(output_.data, i, count);
-        return true;
-      case window_function::first:
-        store_result(output_.data, i, count == 0 ? no_row : index_.row(column_->counts.first_valid(first, last)));
-        return count != 0;
-      case window_function::last:
-        store_result(output_.data, i, count == 0 ? no_row : index_.row(column_->counts.last_valid(first, last)));
-        return count != 0;
-      default:
-        break;
-    }
-    if (count == 0) {
-      std::memset(static_cast<unsigned char*>(output_.data) + i * output_.width, 0, output_.width);
-      return false;
-    }
-    write_value(i, first, last, count);
-    return true;
-  }
-
- private:
-  void write_value(std::size_t i, std::size_t first, std::size_t last, std::size_t count) const {
-    const scalar_kind kind = column_->kind;
-    switch (output_.function) {
-      case window_function::sum:
-        if (is_float_kind(kind)) {
-          store_result(output_.data, i, column_->sums.real(first, last));
-        } else {
-          write_integer(i, column_->sums.integer(first, last));
-        }
-        break;
-      case window_function::avg: {
-        const auto n = static_cast<double>(count);
-        store_result(output_.data, i,
-                     is_float_kind(kind) ? column_->sums.real(first, last, n)
-                                         : static_cast<double>(column_->sums.integer(first, last)) / n);
-        break;
-      }
-      case window_function::min:
-        store_bits(kind, output_.data, i, decode_bits(kind, column_->best.best<false>(column_->counts, first, last)));
-        break;
-      default:
-        store_bits(kind, output_.data, i, decode_bits(kind, column_->best.best<true>(column_->counts, first, last)));
-        break;
-    }
-  }
-  void write_integer(std::size_t i, int128 sum) const {
-    if (output_.width == sizeof(int128)) return store_result(output_.data, i, sum);
-    const auto narrow = static_cast<std::int64_t>(sum);
-    if (narrow != sum) throw overflow("window_join(): a sum does not fit into 64 bits; pass an int128 output.");
-    store_result(output_.data, i, narrow);
-  }
-
-  const window_index::implementation& index_;
-  const window_output& output_;
-  const value_column* column_;
-};
 
 /// t - a or t + a, saturating.
 template <class Key>
@@ -204,7 +128,13 @@ void require_compact(const char* call, const prepared_rows& side) {
 
 void check_outputs(const char* call, const window_index& index, std::size_t rows,
                    std::span<const window_output> outputs) {
-  const auto& made = index.get();
+  std::vector<scalar_kind> kinds;
+  for (const value_column& column : index.get().value_columns) kinds.push_back(column.kind);
+  check_outputs(call, kinds, index.get().made, rows, outputs);
+}
+
+void check_outputs(const char* call, std::span<const scalar_kind> kinds, unsigned made, std::size_t rows,
+                   std::span<const window_output> outputs) {
   for (const window_output& output : outputs) {
     require_rows(call, "an output", rows, output.size);
     if (!output.validity.empty()) {
@@ -219,12 +149,12 @@ void check_outputs(const char* call, const window_index& index, std::size_t rows
       width_is(8, "u64 for counts");
       continue;
     }
-    if (output.column >= made.value_columns.size()) {
+    if (output.column >= kinds.size()) {
       throw error(std::string(call) + ": an output names value column " + std::to_string(output.column) + " of " +
-                  std::to_string(made.value_columns.size()) + "; columns are counted from 0.");
+                  std::to_string(kinds.size()) + "; columns are counted from 0.");
     }
-    const scalar_kind kind = made.value_columns[output.column].kind;
-    const auto is_made = [&](window_function f) { return (made.made & window_index::implementation::bit(f)) != 0; };
+    const scalar_kind kind = kinds[output.column];
+    const auto is_made = [&](window_function f) { return (made & window_bit(f)) != 0; };
     switch (output.function) {
       case window_function::count:
         width_is(8, "u64 for counts");
@@ -261,11 +191,13 @@ void aggregate_ranges(const char* call, const window_index& index, std::span<con
   const cpu_backend backend(side_of(index).get_device());
   backend.for_each_chunk(ranges.size(), 4096, [&](std::size_t first, std::size_t last) {
     for (const window_output& output : outputs) {
-      const result_writer writer(index.get(), output);
+      const window_target target = index.get().target(output);
       for (std::size_t i = first; i < last; i += 8) {
         unsigned bits = 0;
         for (std::size_t j = 0; j < 8 && i + j < last; ++j) {
-          bits |= static_cast<unsigned>(writer.write(i + j, ranges[i + j])) << j;
+          const window_result result = target.write(i + j, ranges[i + j]);
+          if (result == window_result::too_wide) throw_sum_too_wide();
+          bits |= static_cast<unsigned>(result == window_result::value) << j;
         }
         if (!output.validity.empty()) output.validity[i / 8] = static_cast<std::uint8_t>(bits);
       }
@@ -308,6 +240,32 @@ void window_index::window_join(const join_side& left, const window_bounds& bound
   });
 }
 
+namespace {
+
+/// The checks of a prepared side, a window_index and its window_join().
+void check_gpu_call(const char* call, const join_side& left, const join_side& right,
+                    std::span<const column_view> columns, const window_bounds& bounds,
+                    std::span<const window_output> outputs) {
+  std::vector<scalar_kind> kinds;
+  unsigned functions = 0;
+  for (const window_output& output : outputs) functions |= window_bit(output.function);
+  for (const column_view& column : columns) {
+    require_rows(call, "a value column", right.on.size, column.size);
+    if ((functions & ~(window_bit(window_function::count_rows) | window_bit(window_function::count) |
+                       window_bit(window_function::first) | window_bit(window_function::last))) != 0) {
+      with_value_type(column.kind, [](auto) {});
+    }
+    kinds.push_back(column.kind);
+  }
+  require_side(call, "left", left);
+  require_same_groups(call, left, right.on.kind, right.groups, right.on.size == 0);
+  check_distance(call, right.on.kind, bounds.preceding);
+  check_distance(call, right.on.kind, bounds.following);
+  check_outputs(call, kinds, functions, left.on.size, outputs);
+}
+
+}  // namespace
+
 std::size_t window_index::bytes() const noexcept {
   std::size_t total = 0;
   for (const value_column& column : implementation_->value_columns) total += column.bytes();
@@ -318,8 +276,13 @@ void window_join(const join_side& left, const join_side& right, std::span<const 
                  const window_bounds& bounds, std::span<const window_output> outputs, const device& dev,
                  const stream& s) {
   constexpr const char* call = "window_join()";
-  require_cpu(call, dev);
   require_side(call, "right", right);
+  if (dev.kind() == device_kind::cuda) {
+    check_gpu_call(call, left, right, columns, bounds, outputs);
+    dev.invoke_in_order(dev.resolve(s),
+                        [&] { window_join_on_gpu(left, right, columns, bounds, outputs, dev, dev.resolve(s)); });
+    return;
+  }
   std::vector<window_function> functions;
   for (const window_output& output : outputs) functions.push_back(output.function);
   std::unique_ptr<prepared_rows> rows;

@@ -167,6 +167,39 @@ TEST_F(AsofJoinGpuMemory, SidesOfSeveralPieces) {
   }
 }
 
+// Random left rows are put in the order of leading bits of their queries if the right side does not fit the L2 cache.
+TYPED_TEST(AsofJoinGpu, RandomSidesBeyondTheCache) {
+  using Key = TypeParam;
+  std::mt19937_64 random(23);
+  const device& gpu = gpus().front();
+  for (const std::uint32_t groups : {0u, 300u}) {
+    for (const bool is_narrow : {true, false}) {
+      side_data<Key> left{.groups = groups}, right{.groups = groups};
+      for (auto [side, rows] : {std::pair{&left, std::size_t{1} << 19}, std::pair{&right, std::size_t{1} << 22}}) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          const auto small = static_cast<Key>(random() % (1u << 30));
+          side->keys.push_back(is_narrow ? small : random() % 50 == 0 ? std::numeric_limits<Key>::max() : small);
+          if (groups != 0) side->codes.push_back(static_cast<std::uint32_t>(random() % groups));
+        }
+      }
+      if (!is_narrow) {
+        left.keys[7] = std::numeric_limits<Key>::lowest();
+        right.keys[9] = std::numeric_limits<Key>::lowest();
+        left.validity.assign(left.keys.size() / 8 + 1, 0xf7);
+      }
+      for (const asof_direction direction : {asof_direction::backward, asof_direction::nearest}) {
+        const asof_options options{.direction = direction, .allow_exact_matches = is_narrow};
+        std::vector<row_number> expected(left.keys.size());
+        asof_join(left.side(), right.side(), expected, options);
+        for (const memory m : {memory::pinned, memory::device}) {
+          ASSERT_TRUE(rows_of_gpu(gpu, m, left, right, options) == expected)
+              << name_of(m) << " groups " << groups << " narrow " << is_narrow;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(AsofJoinGpuMemory, EmptySidesAndAStreamOfTheCaller) {
   const device& gpu = gpus().front();
   const side_data<std::int64_t> none, some{.keys = {1, 2, 3}};
@@ -200,9 +233,9 @@ TEST_F(AsofJoinGpuMemory, ErrorsAreThoseOfTheCpuAndWriteNothing) {
     EXPECT_NE(expected, "");
     EXPECT_EQ(message_of([&] { asof_join(left, right, rows, options, gpu); }), expected);
   };
-  expect_same({.on = keys, .by = codes, .groups = 2}, {.on = keys, .by = codes, .groups = 2}, {});
   const std::vector<std::uint32_t> good{0, 1, 1};
   expect_same({.on = keys, .by = codes, .groups = 2}, {.on = keys, .by = good, .groups = 2}, {});
+  expect_same({.on = keys, .by = good, .groups = 2}, {.on = keys, .by = codes, .groups = 2}, {});
   expect_same({.on = keys}, {.on = keys}, {.tolerance = -1});
   expect_same({.on = keys}, {.on = keys}, {.tolerance = 0.5});
   const std::vector<std::uint8_t> narrow{1, 2, 3};

@@ -18,9 +18,9 @@
 //                                  fit the L2 cache: a directory of the keys serves them.
 // One more pass, which finds the order, reads 8 (n + m) bytes unless the caller declares the order.
 //
-// On a GPU the right side is sorted if it is not in order (radix sort, 24 m bytes of scratch memory), and left rows are
-// never sorted: blocks of 1,024 left rows search the window of the right side that holds their answers. Both sides in
-// order, no groups: at most 8 m (twice, to find the order) + 8 n read, 4 n written.
+// On a GPU the right side is sorted if it is not in order (radix sort, 24 m bytes of scratch memory), and blocks of
+// 1,024 left rows search the window of the right side that holds their answers; left rows in no order are sorted by 16
+// bits (16 n bytes). Both sides in order, no groups: at most 8 m (twice, to find the order) + 8 n read, 4 n written.
 #pragma once
 
 #include <optional>
@@ -49,8 +49,8 @@ struct asof_options {
 /// Writes for each left row the number of the matching right row, or no_row. `rows` has one element per left row. Equal
 /// right keys are ordered by row number. On a CPU, memory is host memory. On a GPU, every array may be in its memory or
 /// in host memory, which is copied piece by piece while earlier pieces are joined if it is pinned; work is done in the
-/// order of `s`, and is complete when the call returns. Throws `error` if types, sizes or group codes do not fit, before
-/// anything is written, and out_of_memory.
+/// order of `s`, and is complete when the call returns. Throws `error` if types, sizes or group codes do not fit,
+/// before anything is written, and out_of_memory.
 void asof_join(const join_side& left, const join_side& right, std::span<row_number> rows,
                const asof_options& options = {}, const device& dev = device::cpu(), const stream& s = {});
 

@@ -31,8 +31,8 @@ struct fixed_width_view {
 /// Writes column[rows[i]] to element i of `out`, which has rows.size() elements of the column's width. For no_row and
 /// for NULL values the element is zero bytes. `validity`, if not empty, has (rows.size() + 7) / 8 bytes and gets one
 /// bit per element, least significant first; the last byte is filled up with 0. Returns the number of elements without
-/// a value. Throws `error` for row numbers beyond the column; `out` is unspecified then. Memory as for asof_join(): on a
-/// GPU each array may be in its memory or in host memory.
+/// a value. Throws `error` for row numbers beyond the column; `out` is unspecified then. Memory as for asof_join(): on
+/// a GPU each array may be in its memory or in host memory.
 std::size_t gather_column(const fixed_width_view& column, std::span<const row_number> rows, void* out,
                           std::span<std::uint8_t> validity = {}, const device& dev = device::cpu(),
                           const stream& s = {});

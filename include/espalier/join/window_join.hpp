@@ -106,6 +106,8 @@ class window_index {
 };
 
 /// As window_index::window_join(), with a right side that is used once. Sorted keys of the right side are not copied.
+/// On a GPU, every array may be in its memory or in host memory; results are those of the CPU bit by bit, and are
+/// complete when the call returns. A prepared side, and so a window_index, is of a CPU.
 void window_join(const join_side& left, const join_side& right, std::span<const column_view> columns,
                  const window_bounds& bounds, std::span<const window_output> outputs, const device& dev = device::cpu(),
                  const stream& s = {});
