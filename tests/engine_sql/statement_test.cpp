@@ -60,6 +60,46 @@ TEST(EngineStatement, ErrorPointsToThePlace) {
   }
 }
 
+// PostgreSQL's grammar reads "a ASOF JOIN b" as an inner join of `a` under the alias "asof": another answer.
+TEST(EngineStatement, RefusesAnAsOfJoinOfOtherSystems) {
+  auto db = cpu_database();
+  for (const std::string sql : {
+           "CREATE TABLE a AS SELECT 'A' AS sym, 3 AS at",
+           "CREATE TABLE b AS SELECT 'A' AS sym, 1 AS at",
+           "CREATE TABLE asof AS SELECT 'A' AS sym",
+       }) {
+    db.execute(sql);
+  }
+  for (const std::string sql : {
+           "SELECT * FROM a ASOF JOIN b USING (sym, at)",
+           "SELECT * FROM a asof JOIN b ON asof.sym = b.sym AND asof.at >= b.at",
+           "SELECT * FROM a Asof LEFT OUTER JOIN b USING (sym, at)",
+           "SELECT * FROM a CROSS JOIN a c ASOF JOIN b USING (sym)",
+           "SELECT * FROM (SELECT * FROM a) ASOF /* (t */ JOIN b USING (sym, at)",
+           "SELECT * FROM \"a\" ASOF JOIN b MATCH_CONDITION (a.at >= b.at) ON a.sym = b.sym",
+           "WITH w AS (SELECT * FROM a) SELECT * FROM w ASOF -- JOIN\n JOIN b USING (sym, at)",
+       }) {
+    EXPECT_NE(problem(db, sql).find("There is no ASOF JOIN"), std::string::npos) << sql << ": " << problem(db, sql);
+  }
+  try {
+    db.execute("SELECT * FROM a ASOF JOIN b USING (sym, at)");
+    FAIL();
+  } catch (const sql_error& e) {
+    EXPECT_EQ(*e.position(), 16U);
+    EXPECT_EQ(e.sqlstate(), "0A000");
+  }
+  for (const std::string sql : {
+           "SELECT count(*) FROM a AS asof JOIN b ON asof.at > b.at",
+           "SELECT count(*) FROM a \"asof\" JOIN b ON asof.at > b.at",
+           "SELECT count(*) FROM a JOIN b USING (sym) JOIN asof ON a.sym = asof.sym",
+           "SELECT count(*) FROM asof JOIN b USING (sym)",
+           "SELECT count(*) FROM b, asof JOIN a USING (sym)",
+           "SELECT count(*) FROM a asof WHERE 'a ASOF JOIN b' = $$a ASOF JOIN b$$",
+       }) {
+    EXPECT_EQ(number(db, sql), 1) << sql;
+  }
+}
+
 TEST(EngineStatement, HasOneMomentInUtc) {
   auto db = cpu_database();
   const auto microseconds = [] {

@@ -9,6 +9,7 @@
 #include "engine/sql/hints.hpp"
 #include "engine/sql/node_reader.hpp"
 #include "engine/sql/tree_reader.hpp"
+#include "engine/sql/unsupported_syntax.hpp"
 #include "espalier/engine/database.hpp"
 
 namespace espalier::engine {
@@ -52,6 +53,7 @@ void check_text(std::string_view text) {
   if (text.size() > longest_script) throw_sql_error(codes::program_limit_exceeded, 0, script_is_too_long);
   check_operators_and_comments(text);
   check_statement_length(text);
+  refuse_asof_join(text);
 }
 
 json_tree parse_tree(std::string_view text) {
