@@ -5,6 +5,7 @@
 #include <array>
 
 #include "blink_tree/batch_columns.hpp"
+#include "blink_tree/cpu_kernels.hpp"
 #include "blink_tree/fold.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
@@ -30,12 +31,10 @@ class blink_cpu_executor : public cpu_executor {
   /// the tree is too small for buckets. Throws out_of_memory before any answer was written.
   template <class Reads, class Writing, class Job>
   [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
-    using runner = blink_runner<scalar_team, Reads, Writing, decltype(job.tree)>;
     const auto& lane = job.tree.lane;
     if (lane.size == 0) return false;
-    return answer_in_buckets(
-        cpu_backend(get_device()), order(), job, lane.headers, lane.groups, leaf_bytes, n,
-        [](const Job& piece, std::size_t first, std::size_t last) { runner::run(scalar_team{}, piece, first, last); });
+    return answer_in_buckets(cpu_backend(get_device()), order(), job, lane.headers, lane.groups, leaf_bytes, n,
+                             kernel_of<Reads, Writing>(job));
   }
   /// Tests a sample: whether the queries of a batch fall into many leaves. Those of few leaves share their cache lines
   /// in any order.
@@ -94,14 +93,23 @@ class blink_cpu_executor : public cpu_executor {
 
   template <class Reads, class Writing, class Job>
   void launch_on(const Job& job, std::size_t n, bool alone) {
-    using view = decltype(job.tree);
-    using runner = blink_runner<scalar_team, Reads, Writing, view>;
-    const auto piece = [&job](std::size_t first, std::size_t last) { runner::run(scalar_team{}, job, first, last); };
     if (alone) {
-      piece(0, n);
-    } else {
-      cpu_backend(get_device()).for_each_chunk(n, 512, piece);
+      by_scalar_team<Reads, Writing>(job, 0, n);
+      return;
     }
+    const cpu_piece<Job> piece = kernel_of<Reads, Writing>(job);
+    cpu_backend(get_device()).for_each_chunk(n, 512, [&](std::size_t first, std::size_t last) {
+      piece(job, first, last);
+    });
+  }
+  template <class Reads, class Writing, class Job>
+  static void by_scalar_team(const Job& job, std::size_t first, std::size_t last) {
+    blink_runner<scalar_team, Reads, Writing, decltype(job.tree)>::run(scalar_team{}, job, first, last);
+  }
+  template <class Reads, class Writing, class Job>
+  [[nodiscard]] static cpu_piece<Job> kernel_of(const Job& job) {
+    const cpu_piece<Job> simd = blink_simd_kernel<Reads>(job);
+    return simd != nullptr ? simd : by_scalar_team<Reads, Writing, Job>;
   }
 };
 

@@ -1,12 +1,18 @@
 // batch_descent.hpp - start leaves of the searches of a batch. A CPU thread finds the leaves of 32 keys at once, so
 // that its memory accesses overlap; in a tile each lane searches for a different element.
-#pragma once
+#if defined(ESPALIER_BLINK_TREE_BATCH_DESCENT_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_BLINK_TREE_BATCH_DESCENT_HPP
+#undef ESPALIER_BLINK_TREE_BATCH_DESCENT_HPP
+#else
+#define ESPALIER_BLINK_TREE_BATCH_DESCENT_HPP
+#endif
 
 #include "espalier/blink_tree/descend.hpp"
 #include "espalier/blink_tree/jobs.hpp"
 #include "espalier/static_tree/run.hpp"
+#include "espalier/team/multi_target.hpp"
 
-namespace espalier {
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <class Team, class Reads, class View>
 struct leaf_locator;
@@ -82,16 +88,22 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
     starts s;
     if constexpr (Team::batch > 1) {
       for (unsigned j = 0; j < n; ++j) s.key[j] = key_at(j);
-      if (lines != nullptr) {
-        for (unsigned j = 0; j < n; ++j) s.line[j] = lines[j];
-        enter(team, t, s, n);
-        return s;
-      }
     } else {
       s.key[0] = team.lane() < n ? key_at(team.lane()) : Word{0};
     }
-    land(team, t, s, n);
+    locate(team, t, s, n, lines);
     return s;
+  }
+  /// The same for keys that are in `s` already.
+  static ESPALIER_INLINE void locate(Team team, const view& t, starts& s, unsigned n,
+                                     [[maybe_unused]] const std::uint32_t* lines = nullptr) {
+    if constexpr (Team::batch > 1) {
+      if (lines != nullptr) {
+        for (unsigned j = 0; j < n; ++j) s.line[j] = lines[j];
+        return enter(team, t, s, n);
+      }
+    }
+    land(team, t, s, n);
   }
   static ESPALIER_INLINE unsigned batch_size(std::size_t first, std::size_t last) {
     return last - first < batch ? static_cast<unsigned>(last - first) : batch;
@@ -115,4 +127,6 @@ struct leaf_locator<Team, Reads, blink_view<Word, V, N>> {
   }
 };
 
-}  // namespace espalier
+ESPALIER_END_TARGET_NAMESPACE
+
+#endif  // ESPALIER_BLINK_TREE_BATCH_DESCENT_HPP

@@ -3,65 +3,22 @@
 // There are two descents: through the express lane (a static tree over the high keys of the leaves) and through the
 // inner nodes. Either may be stale. Both end at a live or dead leaf whose lowest key is not above the query, so that
 // following right links finds the leaf of the query.
-#pragma once
+#if defined(ESPALIER_BLINK_TREE_DESCEND_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_BLINK_TREE_DESCEND_HPP
+#undef ESPALIER_BLINK_TREE_DESCEND_HPP
+#else
+#define ESPALIER_BLINK_TREE_DESCEND_HPP
+#endif
 
 #include "espalier/blink_tree/node.hpp"
+#include "espalier/blink_tree/reads.hpp"
 #include "espalier/static_tree/search.hpp"
 #include "espalier/sync/version_latch.hpp"
+#include "espalier/team/multi_target.hpp"
 #include "espalier/team/team.hpp"
 #include "espalier/trace/note.hpp"
 
-namespace espalier {
-
-/// Reads concurrent with writers: they bypass caches that are not coherent, and are valid only if the version did not
-/// change.
-struct racing_reads {
-  using latch = version_latch;
-  /// Whether kernels also descend through the inner nodes where the lane is stale. Kernels of the library do not: the
-  /// owner rebuilds the lane in time, and registers are scarce.
-  static constexpr bool kernels_ask = false;
-  using plain = racing_reads;
-  template <unsigned N, class Team, class X>
-  [[nodiscard]] static ESPALIER_INLINE auto view(Team team, const X* p) {
-    return team.template view_relaxed<N>(p);
-  }
-  template <unsigned N, class Team, class X>
-  [[nodiscard]] static ESPALIER_INLINE auto slots(Team team, const X* p) {
-    return team.template load_relaxed<N>(p);
-  }
-  template <class X>
-  [[nodiscard]] static ESPALIER_INLINE X one(const X* p) {
-    return load_relaxed(p);
-  }
-};
-/// Reads of the only writer.
-struct own_reads : racing_reads {
-  using latch = no_latch;
-  using plain = own_reads;
-};
-/// Reads in a kernel of a user, whose ref may have added many leaves that the lane does not name.
-template <class Reads>
-struct asking : Reads {
-  static constexpr bool kernels_ask = true;
-};
-/// Reads without concurrent writers, which may use every cache.
-struct stable_reads {
-  using latch = no_latch;
-  static constexpr bool kernels_ask = false;
-  using plain = stable_reads;
-  template <unsigned N, class Team, class X>
-  [[nodiscard]] static ESPALIER_INLINE auto view(Team team, const X* p) {
-    return team.template view<N>(p);
-  }
-  template <unsigned N, class Team, class X>
-  [[nodiscard]] static ESPALIER_INLINE auto slots(Team team, const X* p) {
-    return team.template load<N>(p);
-  }
-  template <class X>
-  [[nodiscard]] static ESPALIER_INLINE X one(const X* p) {
-    return *p;
-  }
-};
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 /// Reads the header and the keys of a node.
 template <class Team, class Reads, class Shape>
@@ -222,4 +179,6 @@ struct descender<Team, Reads, blink_view<Word, V, N>> {
   }
 };
 
-}  // namespace espalier
+ESPALIER_END_TARGET_NAMESPACE
+
+#endif  // ESPALIER_BLINK_TREE_DESCEND_HPP

@@ -1,13 +1,19 @@
 // read.hpp - read operations: find, seek, scan. One implementation for every team and kind of reads.
 //
 // Each leaf is read atomically: values read from it are used only if its version did not change.
-#pragma once
+#if defined(ESPALIER_BLINK_TREE_READ_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef ESPALIER_BLINK_TREE_READ_HPP
+#undef ESPALIER_BLINK_TREE_READ_HPP
+#else
+#define ESPALIER_BLINK_TREE_READ_HPP
+#endif
 
 #include <utility>
 
 #include "espalier/blink_tree/descend.hpp"
+#include "espalier/team/multi_target.hpp"
 
-namespace espalier {
+ESPALIER_BEGIN_TARGET_NAMESPACE
 
 template <class Team, class Reads, class View>
 struct blink_reader;
@@ -99,11 +105,15 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     std::uint32_t version[Most];
     bool seen[Most], found[Most];
     value v[Most];
-    for (unsigned j = 0; j < n; ++j) version[j] = Reads::latch::peek_version(t.leaf(start[j]).version());
+    node_at<shape> nodes[Most];
+    for (unsigned j = 0; j < n; ++j) {
+      nodes[j] = t.leaf(start[j]);
+      version[j] = Reads::latch::peek_version(nodes[j].version());
+    }
     fence_acquire();
     for (unsigned j = 0; j < n; ++j) {
       ahead(j);
-      const auto node = t.leaf(start[j]);
+      const auto node = nodes[j];
       const auto what = reader::look(team, node);
       const auto head = reader::head(team, node, what);
       const unsigned slot = reader::slot(team, node, what, x[j]);
@@ -114,7 +124,7 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
     }
     fence_acquire();
     for (unsigned j = 0; j < n; ++j) {
-      if (!seen[j] || Reads::latch::peek_version(t.leaf(start[j]).version()) != version[j]) {
+      if (!seen[j] || Reads::latch::peek_version(nodes[j].version()) != version[j]) {
         v[j] = value{};
         found[j] = find_from(team, t, start[j], x[j], v[j]);
       }
@@ -129,7 +139,9 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   };
   /// Finds the first element with a key >= x.
   static ESPALIER_HD bool at_or_after(Team team, const view& t, Word x, element& out) {
-    node_id id = descent::leaf(team, t, x);
+    return at_or_after_from(team, t, descent::leaf(team, t, x), x, out);
+  }
+  static ESPALIER_INLINE bool at_or_after_from(Team team, const view& t, node_id id, Word x, element& out) {
     for (;;) {
       const position p = move_right(team, t, id, x);
       const auto place = rank(team, p, x);
@@ -152,36 +164,40 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   static ESPALIER_HD bool at_or_before(Team team, const view& t, Word x, element& out) {
     for (;;) {
       auto start = descent::leaf_and_low(team, t, x);
-      bool found = false;
-      node_id id = start.id;
-      for ([[maybe_unused]] unsigned links = 0;;) {
-        const position p = look(team, t, id);
-        const auto place = rank(team, p, x);
-        unsigned count = place.slot + (place.equal ? 1u : 0u);
-        if (count > p.head.count) count = p.head.count;
-        element e;
-        if (count != 0) e = {Reads::one(p.node.keys() + count - 1), Reads::one(p.node.values() + count - 1)};
-        if (!valid(team, p)) continue;
-        if (!p.head.dead && count != 0) {
-          out = e;
-          found = true;
-        }
-        if (!p.head.dead && x <= p.head.high) break;
-        id = p.head.right;
-        if constexpr (asks) {
-          if (is_far(++links)) {
-            const auto next = descent::by_nodes(team, t, x, 0);
-            if (next.low > p.head.high) {  // keys in between are unknown: what was found before them does not count
-              start = next;
-              id = next.id;
-              found = false;
-            }
+      if (last_up_to(team, t, start, x, out)) return true;
+      if (start.low == 0) return false;
+      x = static_cast<Word>(start.low - 1);
+    }
+  }
+  /// The same among the keys from start.low on. If the search skips keys, `start` becomes the leaf behind them.
+  static ESPALIER_INLINE bool last_up_to(Team team, const view& t, typename descent::start& start, Word x,
+                                         element& out) {
+    bool found = false;
+    node_id id = start.id;
+    for ([[maybe_unused]] unsigned links = 0;;) {
+      const position p = look(team, t, id);
+      const auto place = rank(team, p, x);
+      unsigned count = place.slot + (place.equal ? 1u : 0u);
+      if (count > p.head.count) count = p.head.count;
+      element e;
+      if (count != 0) e = {Reads::one(p.node.keys() + count - 1), Reads::one(p.node.values() + count - 1)};
+      if (!valid(team, p)) continue;
+      if (!p.head.dead && count != 0) {
+        out = e;
+        found = true;
+      }
+      if (!p.head.dead && x <= p.head.high) return found;
+      id = p.head.right;
+      if constexpr (asks) {
+        if (is_far(++links)) {
+          const auto next = descent::by_nodes(team, t, x, 0);
+          if (next.low > p.head.high) {  // keys in between are unknown: what was found before them does not count
+            start = next;
+            id = next.id;
+            found = false;
           }
         }
       }
-      if (found) return true;
-      if (start.low == 0) return false;
-      x = static_cast<Word>(start.low - 1);
     }
   }
 
@@ -395,4 +411,6 @@ struct blink_reader<Team, Reads, blink_view<Word, V, N>> {
   }
 };
 
-}  // namespace espalier
+ESPALIER_END_TARGET_NAMESPACE
+
+#endif  // ESPALIER_BLINK_TREE_READ_HPP

@@ -1,11 +1,11 @@
 // run.hpp - bulk operations on a team: run(team, job, first, last) executes elements [first, last) of a job.
 //
 // Each operation has the same three steps: load keys as words, find the leaves at which the searches start
-// (batch_descent.hpp), then execute element by element. Operations over ranges are in run_ranges.hpp.
+// (batch_descent.hpp), then execute element by element. Reads are in run_reads.hpp and run_ranges.hpp.
 #pragma once
 
 #include "espalier/blink_tree/policy.hpp"
-#include "espalier/blink_tree/run_ranges.hpp"
+#include "espalier/blink_tree/run_reads.hpp"
 
 namespace espalier {
 
@@ -15,8 +15,8 @@ struct blink_runner;
 
 template <class Team, class Reads, class Writing, class Word, unsigned V, unsigned N>
 struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
-    : blink_range_runner<Team, Reads, blink_view<Word, V, N>> {
-  using base = blink_range_runner<Team, Reads, blink_view<Word, V, N>>;
+    : blink_read_runner<Team, Reads, blink_view<Word, V, N>> {
+  using base = blink_read_runner<Team, Reads, blink_view<Word, V, N>>;
   using base::batch;
   using base::batch_size;
   using base::land;
@@ -33,88 +33,6 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   using typename base::value;
   using typename base::view;
   using writer = typename Writing::template writer<Team, view>;
-
-  // ---- reads -------------------------------------------------------------------------------------------------
-  static ESPALIER_INLINE starts starts_of(Team team, const blink_find_job<view>& job, std::size_t i, unsigned n) {
-    return start(
-        team, job.tree, n, [&](unsigned j) { return word_at(job.tree, job.keys, i + j); },
-        job.lines == nullptr ? nullptr : job.lines + i);
-  }
-  static ESPALIER_INLINE void answer(Team team, const blink_find_job<view>& job, std::size_t i, bool found,
-                                     const value& v) {
-    team.once([&] {
-      if (V != 0 && job.values != nullptr) io::template store_value<V>(job.tree.value_bytes, job.values, i, v);
-      if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{found});
-    });
-  }
-  static ESPALIER_INLINE void run(Team team, const blink_find_job<view>& job, std::size_t first, std::size_t last) {
-    if constexpr (Team::batch > 1 && !is_traced<Team>) {
-      find_ahead(team, job, first, last);
-    } else {
-      for (std::size_t i = first; i < last; i += batch) {
-        const unsigned n = batch_size(i, last);
-        const starts s = starts_of(team, job, i, n);
-        for (unsigned j = 0; j < n; ++j) {
-          value v{};
-          const bool found = reader::find_from(team, job.tree, s.id_of(team, j), s.key_of(team, j), v);
-          answer(team, job, i + j, found, v);
-        }
-      }
-    }
-  }
-  /// A CPU thread prefetches the leaves of the next batch while it searches those of the current batch.
-  static ESPALIER_INLINE void find_ahead(Team team, const blink_find_job<view>& job, std::size_t first,
-                                         std::size_t last) {
-    const view& t = job.tree;
-    const auto size_at = [&](std::size_t i) { return i < last ? batch_size(i, last) : 0; };
-    unsigned now = 0, n = size_at(first);
-    starts s[2];
-    s[0] = starts_of(team, job, first, n);
-    for (unsigned j = 0; j < n; ++j) prefetch_most_of(team, t, s[0].id[j]);
-    for (std::size_t i = first; i < last; i += batch, now ^= 1) {
-      const unsigned more = size_at(i + batch);
-      starts& next = s[now ^ 1];
-      if (more != 0) next = starts_of(team, job, i + batch, more);
-      const auto ahead = [&](unsigned j) {
-        if (j < more) prefetch_most_of(team, t, next.id[j]);
-      };
-      reader::template find_each<batch>(
-          team, t, s[now].id, s[now].key, n, ahead,
-          [&](unsigned j, bool found, const value& v) { answer(team, job, i + j, found, v); });
-      n = more;
-    }
-  }
-
-  static ESPALIER_INLINE bool seek(Team team, const view& t, detail::seek_kind kind, Word x,
-                                   typename reader::element& e) {
-    switch (kind) {
-      case detail::seek_kind::lower_bound:
-        return reader::at_or_after(team, t, x, e);
-      case detail::seek_kind::successor:
-        return x != reader::largest && reader::at_or_after(team, t, static_cast<Word>(x + 1), e);
-      default:
-        return x != 0 && reader::at_or_before(team, t, static_cast<Word>(x - 1), e);
-    }
-  }
-  static ESPALIER_INLINE void run(Team team, const blink_seek_job<view>& job, std::size_t first, std::size_t last) {
-    const view& t = job.tree;
-    for (std::size_t i = first; i < last; ++i) {
-      typename reader::element e;
-      const bool found = seek(team, t, job.kind, word_at(t, job.keys, i), e);
-      team.once([&] {
-        if (job.out_keys != nullptr) {
-          if (found) {
-            io::store_key(t.key, job.out_keys, i, e.key);
-          } else {
-            store_bits(t.key, job.out_keys, i, Word{0});
-          }
-        }
-        if (V != 0 && job.out_values != nullptr)
-          io::template store_value<V>(t.value_bytes, job.out_values, i, found ? e.v : value{});
-        if (job.found != nullptr) store_streaming(job.found + i, std::uint8_t{found});
-      });
-    }
-  }
 
   // ---- writes ------------------------------------------------------------------------------------------------
   template <split_policy Splits>

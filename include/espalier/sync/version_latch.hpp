@@ -12,6 +12,17 @@
 
 namespace espalier {
 
+/// Calls f by one lane of a team. A CPU thread calls it here and not through its team, whose functions may be compiled
+/// for more instructions than the ones of this file (team/multi_target.hpp) and could then not be inlined.
+template <class Team, class F>
+ESPALIER_INLINE auto by_one_lane([[maybe_unused]] const Team& team, F&& f) {
+  if constexpr (Team::batch > 1) {
+    return f();
+  } else {
+    return team.once(f);
+  }
+}
+
 /// Latch for concurrent writers, used by the blink and latch_coupling protocols.
 struct version_latch {
   /// Makes one attempt. An even result is the version before the latch, which this team now holds. An odd result means
@@ -43,7 +54,7 @@ struct version_latch {
   template <class Team>
   [[nodiscard]] static ESPALIER_INLINE std::uint32_t read_begin(Team team, std::uint32_t* word) {
     for (unsigned turn = 0;; ++turn) {
-      const std::uint32_t v = team.once([=] { return atomic_word_ref{word}.load_acquire(); });
+      const std::uint32_t v = by_one_lane(team, [=] { return atomic_word_ref{word}.load_acquire(); });
       if ((v & 1) == 0) {
         team.sync();
         return v;
@@ -55,7 +66,7 @@ struct version_latch {
   [[nodiscard]] static ESPALIER_INLINE bool read_valid(Team team, std::uint32_t* word, std::uint32_t v) {
     fence_acquire();
     team.sync();
-    return team.once([=] { return atomic_word_ref{word}.load_relaxed(); }) == v;
+    return by_one_lane(team, [=] { return atomic_word_ref{word}.load_relaxed(); }) == v;
   }
 };
 
