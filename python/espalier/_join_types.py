@@ -19,6 +19,7 @@ import numpy as np
 from ._core import JoinColumn
 from ._lists import NUMPY_NANOSECONDS
 
+_UNIT_NAMES = {"D": "days", "s": "s", "m": "ms", "u": "us", "n": "ns"}
 NANOSECONDS = {"D": 86_400_000_000_000, "s": 1_000_000_000, "m": 1_000_000, "u": 1_000, "n": 1}
 INTEGERS = {
     "c": (8, True),
@@ -173,9 +174,12 @@ def common_order(left: Key, right: Key, call: str) -> tuple[Key, Key]:
     """Both `on` columns in one type."""
     for key in (left, right):
         if key.type.family not in ("integer", "float", "null", *TIMES):
+            advice = ""
+            if key.type.family == "string":
+                advice = " Convert times in text, such as with pandas.to_datetime() or str.to_datetime() of polars."
             raise TypeError(
                 f"{call}: {key.place} cannot be an `on` column; `on` takes integers, floats, dates, times, datetimes "
-                "and durations."
+                f"and durations.{advice}"
             )
     left, right = _without_null_type(left, right)
     a, b = left.type, right.type
@@ -296,7 +300,7 @@ def _without_null_type(left: Key, right: Key) -> tuple[Key, Key]:
 
 # ---- distances -------------------------------------------------------------------------------------------------------
 
-_PART = re.compile(r"(\d+)(ns|us|µs|ms|s|m|h|d|w|mo|q|y|i)(?![a-z])")
+_PART = re.compile(r"(\d+)(ns|us|µs|ms|min|s|m|h|d|w|mo|q|y|i)(?![a-z])")
 _PARTS = {
     "ns": 1,
     "us": 1_000,
@@ -304,6 +308,7 @@ _PARTS = {
     "ms": 1_000_000,
     "s": 10**9,
     "m": 60 * 10**9,
+    "min": 60 * 10**9,
     "h": 3600 * 10**9,
     "d": 86_400 * 10**9,
     "w": 7 * 86_400 * 10**9,
@@ -333,7 +338,7 @@ def _parse(text: str, what: str) -> tuple[int, str]:
         total += int(part.group(1)) * (1 if unit == "i" else _PARTS[unit])
     if at != len(body) or not body or ("i" in units and len(units) > 1):
         raise ValueError(
-            f"{what} {text!r} is not a duration; write it as '5s', '1h30m' or '250us' (w d h m s ms us ns)."
+            f"{what} {text!r} is not a duration; write it as '5s', '1h30m' or '250us' (w d h m min s ms us ns)."
         )
     return sign * total, "i" if "i" in units else "ns"
 
@@ -381,6 +386,11 @@ def distance(value: Any, key: Key, what: str, units_differ: bool = False) -> Fra
             raise ValueError(f"{what} is NaN; pass a distance.")
         if math.isinf(number):
             return math.copysign(math.inf, number)
+        if type_.is_time:
+            raise TypeError(
+                f"{what} {number!r} is a float, and {key.place} has times in {_UNIT_NAMES[type_.unit]}; pass a "
+                "duration such as '5s', or an integer of this unit."
+            )
     return float(number) if type_.family == "float" else Fraction(number)
 
 

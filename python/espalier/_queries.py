@@ -329,8 +329,8 @@ def _move(ends: np.ndarray, mask: np.ndarray, up: bool) -> np.ndarray:
 
 
 def parse_timedelta(text: str) -> np.timedelta64:
-    """'5s', '100ms', '1h30m', '2d': numbers with units of w, d, h, m, s, ms, us, ns."""
-    units = {"w": "W", "d": "D", "h": "h", "m": "m", "s": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
+    """'5s', '100ms', '1h30m', '2d': numbers with units of w, d, h, m or min, s, ms, us, ns."""
+    units = {"w": "W", "d": "D", "h": "h", "m": "m", "min": "m", "s": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
     total, rest, is_negative = 0, text.strip(), False
     if rest[:1] in ("+", "-"):
         is_negative, rest = rest[0] == "-", rest[1:]
@@ -339,7 +339,7 @@ def parse_timedelta(text: str) -> np.timedelta64:
     while rest:
         digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
         rest = rest[len(digits) :]
-        letters = rest[: len(rest) - len(rest.lstrip("wdhmsunµ"))]
+        letters = rest[: len(rest) - len(rest.lstrip("wdhmsunµi"))]
         rest = rest[len(letters) :]
         if not digits or letters not in units:
             raise ValueError(f"'{text}' is not a duration: write '5s', '100ms' or '1h30m'.")
@@ -349,13 +349,18 @@ def parse_timedelta(text: str) -> np.timedelta64:
 
 
 def as_timedelta(tolerance: Any, dtype: Any) -> Any:
-    """A tolerance as a timedelta64; a number is in units of the keys."""
+    """A tolerance as a timedelta64; an integer is in units of the keys."""
     if isinstance(tolerance, str):
         return parse_timedelta(tolerance)
     if hasattr(tolerance, "to_timedelta64"):
         return tolerance.to_timedelta64()
     if isinstance(tolerance, (np.timedelta64, datetime.timedelta)):
         return np.timedelta64(tolerance)
+    if isinstance(tolerance, (float, np.floating)):
+        raise TypeError(
+            f"tolerance {tolerance!r} is a float, and the keys are {dtype}: give a duration such as '5s', or an integer "
+            "in units of the keys."
+        )
     return np.array([int(tolerance)]).view(f"m8{dtype.str[3:]}")[0]
 
 

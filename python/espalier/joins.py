@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._answers import wrap
 from ._join_types import Key, check_window, common_equality, common_order, tolerance_of, window_end
+from ._keywords import suggests
 from .frames import Frame, frame_as, frame_of
 from .prepared import Prepared, column_name, column_names, open_prepared, prepare
 
@@ -38,22 +39,42 @@ _CLOSED = {
     "neither": (False, False),
 }
 _AGGREGATES = ("count", "sum", "mean", "min", "max", "first", "last")
+_OTHER_AGGREGATES = {"avg": "mean", "average": "mean", "len": "count", "size": "count"}
 
 
-def _sides(
-    both: Any, left: Any, right: Any, what: str, call: str, right_default: Any = None
-) -> tuple[list[str], list[str]]:
+def _sides(both: Any, left: Any, right: Any, what: str, call: str) -> tuple[list[str], list[str]]:
     """Names of both sides from `on` or `left_on` and `right_on`."""
     if both is not None and (left is not None or right is not None):
         raise ValueError(f"{call}: pass either `{what}` or one name for each side, not both.")
     if both is not None:
         names = column_names(both, what, call)
-        return names, names if right_default is None else list(right_default)
-    if right is None and right_default is not None:
-        return column_names(left, what, call) or list(right_default), list(right_default)
+        return names, names
     if (left is None) != (right is None):
         raise ValueError(f"{call}: `{what}` is given for one side only; name the columns of both sides.")
     return column_names(left, what, call), column_names(right, what, call)
+
+
+def _prepared_sides(
+    both: Any, left: Any, right: Any, what: str, call: str, prepared: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Like _sides(), of a prepared side: its columns need not be named, and names of other columns are refused."""
+    of_left, of_right = ("left_on", "right_on") if what == "on" else ("by_left", "by_right")
+    for name, given in ((what, both), (of_right, right)):
+        names = column_names(given, name, call)
+        if given is None or names == list(prepared):
+            continue
+        advice = f"name the left column by `{of_left}`" if name == what else f"leave `{of_right}` out"
+        raise ValueError(
+            f"{call}: `{name}` is {_shown(names)}, and the right side is prepared {what} {_shown(prepared)}; {advice}, "
+            "or prepare another side."
+        )
+    if both is None and right is None:
+        return list(prepared) if left is None else column_names(left, of_left, call), list(prepared)
+    return _sides(both, left, right, what, call)
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(repr(n) for n in names) or "no column"
 
 
 class _Groups:
@@ -98,15 +119,15 @@ class _Joined:
         self.call = call
         self.left = frame_of(left, "left", call)
         self.prepared = right if isinstance(right, Prepared) else None
-        default_on = (self.prepared.on,) if self.prepared is not None else None
-        default_by = self.prepared.by if self.prepared is not None else None
-        left_names, right_names = _sides(on, left_on, right_on, "on", call, default_on)
+        if self.prepared is None:
+            left_names, right_names = _sides(on, left_on, right_on, "on", call)
+            self.left_by, self.right_by = _sides(by, by_left, by_right, "by", call)
+        else:
+            left_names, right_names = _prepared_sides(on, left_on, right_on, "on", call, [self.prepared.on])
+            self.left_by, self.right_by = _prepared_sides(by, by_left, by_right, "by", call, self.prepared.by)
         if len(left_names) != 1 or len(right_names) != 1:
             raise ValueError(f"{call}: `on` names one column of each side, the column of the order.")
         self.left_on, self.right_on = left_names[0], right_names[0]
-        if self.prepared is not None and on is not None and right_on is None and by is None and by_left is None:
-            by_left = list(self.prepared.by)
-        self.left_by, self.right_by = _sides(by, by_left, by_right, "by", call, default_by)
         left_key = self.left.key(self.left_on, "left", call)
         left_bys = [self.left.key(n, "left", call) for n in self.left_by]
         if self.prepared is not None:
@@ -172,6 +193,7 @@ def asof_rows(sides: _Joined, strategy: str, tolerance: Any, exact: bool) -> np.
     )
 
 
+@suggests(direction="strategy", left_by="by_left", right_by="by_right", suffixes="suffix")
 def join_asof(
     left: Any,
     right: Any,
@@ -231,8 +253,10 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
             )
         for function in [functions] if isinstance(functions, str) else functions:
             if function not in _AGGREGATES:
+                ours = _OTHER_AGGREGATES.get(function)
                 raise ValueError(
-                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(_AGGREGATES)}."
+                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(_AGGREGATES)}"
+                    f"{f'; it is called {ours!r} here' if ours else ''}."
                 )
             if column == "*" and function != "count":
                 raise ValueError(f"{call}: '*' stands for whole rows, which can only be counted.")
@@ -247,6 +271,7 @@ def _check_window(call: str, window: Any, closed: str) -> None:
         raise TypeError(f"{call}: `window` has two ends, such as ('-1s', '1s').")
 
 
+@suggests(aggs="agg", aggregates="agg", left_by="by_left", right_by="by_right")
 def join_window(
     left: Any,
     right: Any,

@@ -10,6 +10,7 @@ import pandas as pd
 
 from . import _core
 from ._join_types import Key, common_order, tolerance_of
+from ._keywords import suggests
 from .frames import PandasFrame, frame_of, pandas_key
 from .joins import _Groups
 from .prepared import column_names
@@ -34,6 +35,7 @@ def _on(frame: PandasFrame, name: Any, use_index: bool, side: str) -> Key:
     return Key(pandas_key(index.array, place), str(index.name or "index"), str(index.dtype), side)
 
 
+@suggests(strategy="direction", by_left="left_by", by_right="right_by", suffix="suffixes")
 def merge_asof(
     left: pd.DataFrame | pd.Series,
     right: pd.DataFrame | pd.Series,

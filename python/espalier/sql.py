@@ -12,6 +12,7 @@ Needs pyarrow: ``pip install 'espalier[sql]'``. The grammar is PostgreSQL's.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -269,9 +270,16 @@ class Connection:
             with _pa.OSFile(path, "wb") as sink, _pa.ipc.new_file(sink, arrow_table.schema) as writer:
                 writer.write_table(arrow_table)
             file = path.replace("'", "''")
-            if append:
-                return self.sql(f"COPY {_quoted(table)} FROM '{file}' (FORMAT arrow, by_name true)")
-            return self.sql(f"CREATE TABLE {_quoted(table)} AS SELECT * FROM read_arrow('{file}')")
+            try:
+                if append:
+                    return self.sql(f"COPY {_quoted(table)} FROM '{file}' (FORMAT arrow, by_name true)")
+                return self.sql(f"CREATE TABLE {_quoted(table)} AS SELECT * FROM read_arrow('{file}')")
+            except Error as error:  # it shows a statement that the caller did not write
+                message = re.sub(r" \(line \d+, column \d+\)", "", str(error.args[0])).replace(f"'{file}'", "the frame")
+                message = message[:1].upper() + message[1:]
+                if error.sqlstate == "42P07":
+                    message += " Pass append=True to add the rows to it, or drop it first."
+                raise Error(message, error.kind, error.sqlstate) from None
 
     def explain(self, statement: str) -> str:
         """Which index answers, or why a scan is cheaper."""

@@ -333,7 +333,9 @@ nb::tuple to_numpy(nb::handle source, const std::string& what) {
   auto c = std::make_shared<column>(import_column(source, what.c_str()));
   if (c->type.is_text()) {
     throw nb::type_error(
-        (what + " is a column of " + name_of(c->type) + ": numbers, bool or times are needed.").c_str());
+        (what + " is a column of " + name_of(c->type) +
+         ": numbers, bool or times are needed; convert times in text by np.array(x, 'datetime64[us]').")
+            .c_str());
   }
   nb::object mask = nb::none();
   if (c->nulls != 0) {

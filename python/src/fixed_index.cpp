@@ -336,15 +336,24 @@ nb::object fixed_index::range(nb::handle lo, nb::handle hi, interval ends, nb::h
   const auto* const begin = offsets.as<const std::uint64_t>();
   const new_array rows = make_array(int64_type, begin[n]);
   {
+    // Pieces of the answer and not of the ranges: a few long ranges occupy all threads, and are interrupted, too.
+    constexpr std::uint64_t piece = std::uint64_t{1} << 16;
+    const std::uint64_t total = begin[n];
     const unlocked parallel;
     cpu_backend(cpu()).for_each(
-        n,
-        [&](std::size_t i) {
-          for (std::uint64_t at = begin[i], rank = starts[i]; at < begin[i + 1]; ++at, ++rank) {
-            rows.as<std::int64_t>()[at] = rows_[rank];
+        static_cast<std::size_t>((total + piece - 1) / piece),
+        [&](std::size_t p) {
+          std::uint64_t at = p * piece;
+          const std::uint64_t last = std::min(at + piece, total);
+          for (auto i = static_cast<std::size_t>(std::upper_bound(begin, begin + n + 1, at) - begin) - 1; at < last;
+               ++i) {
+            const std::uint64_t end = std::min(begin[i + 1], last);
+            for (std::uint64_t rank = starts[i] + (at - begin[i]); at < end; ++at, ++rank) {
+              rows.as<std::int64_t>()[at] = rows_[rank];
+            }
           }
         },
-        64);
+        1);
   }
   return nb::make_tuple(offsets.array, rows.array);
 }

@@ -285,6 +285,43 @@ def test_wrong_columns(kind):
             es.join_asof(wrong, right, on="t")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_that_contradict_a_prepared_side(kind):
+    left = frame(kind, {"t": [5], "size": [100], "g": [1], "h": [2]})
+    right = es.prepare(frame(kind, {"t": [4], "bid": [9], "size": [100], "g": [1], "h": [2]}), "t", ["g", "h"])
+
+    def asof(**options):
+        return lists(es.join_asof(left, right, **options))["bid"]
+
+    def window(**options):
+        return lists(es.join_window(left, right, window=(-1, 0), agg={"bid": "max"}, **options))["bid_max"]
+
+    for join in (asof, window):
+        for options in (
+            dict(),
+            dict(on="t"),
+            dict(left_on="t"),
+            dict(left_on="t", right_on="t", by=("g", "h")),
+            dict(on="t", by_left=["g", "h"]),
+            dict(left_on="t", by_left=["g", "h"], by_right=["g", "h"]),
+        ):
+            assert join(**options) == [9]
+        for text, options in (
+            ("`right_on` is 'bid', and the right side is prepared on 't'", dict(left_on="t", right_on="bid")),
+            ("`on` is 'size', and the right side is prepared on 't'; name the left .* `left_on`", dict(on="size")),
+            ("`by` is 'g', and the right side is prepared by 'g', 'h'", dict(on="t", by="g")),
+            ("`by` is 'h', 'g', and the right side is prepared by 'g', 'h'", dict(on="t", by=["h", "g"])),
+            ("`by_right` is 'h', 'g', and", dict(on="t", by_left=["h", "g"], by_right=["h", "g"])),
+            ("`by` is no column, and", dict(on="t", by=[])),
+            ("pass either `on`", dict(on="t", left_on="size")),
+            ("`on` is given for one side only", dict(right_on="t")),
+        ):
+            with pytest.raises(ValueError, match=text):
+                join(**options)
+    with pytest.raises(ValueError, match="`by` is 'g', and the right side is prepared by no column; "):
+        es.join_asof(left, es.prepare(frame(kind, {"t": [4], "g": [1]}), "t"), on="t", by="g")
+
+
 def test_wrong_arrays():
     good = {"t": np.array([1, 2])}
     for error, text, values in (

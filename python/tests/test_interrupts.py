@@ -101,6 +101,39 @@ def test_calls_are_interrupted(call):
     assert run(CALLS[call]) == "interrupted\n"
 
 
+def test_a_few_long_ranges_are_interrupted():
+    """The signal comes while rows are written: the answer has grown by then. A call that is not interrupted completes,
+    and `done` has its answer."""
+    out = run("""
+ix = es.Index(keys)
+lo, hi = np.zeros(24, "i8"), np.full(24, 2**60)
+def resident():
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def interrupt_when_grown(before):
+    while resident() < before + (1 << 26):
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+for attempt in range(10):  # the machine may be too busy to deliver the signal in time
+    done = []
+    thread = threading.Thread(target=interrupt_when_grown, args=(resident(),))
+    thread.start()
+    try:
+        collections.deque(map(done.append, map(ix._tree.range, [lo] * 2, [hi] * 2, ["both"] * 2, [None] * 2)), maxlen=0)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        pass
+    thread.join()
+    if not done:
+        print("interrupted")
+        break
+offsets, rows = ix.range([0, 2**60, 0, 5], [2**60, 0, 2**60, 4])
+assert (np.diff(offsets) == [len(keys), 0, len(keys), 0]).all()
+assert (rows.reshape(2, -1) == np.argsort(keys, kind="stable")).all()
+""")
+    assert out == "interrupted\n"
+
+
 def test_writes_are_complete():
     """A write is not interrupted: the exception comes after it."""
     out = run("""

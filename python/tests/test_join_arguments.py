@@ -95,3 +95,61 @@ def test_functions_and_ends_are_named():
     assert es.join_window({"t": [1]}, frame, "t", window=(0, 0), agg={"v": "mean"})["v_mean"].tolist() == [2.0**62]
     with pytest.raises(ValueError, match="'neither', not 'open'"):
         es.join_window({"t": [1]}, frame, "t", window=(0, 0), agg={"v": "min"}, closed="open")
+
+
+def test_numbers_on_times():
+    """Integers count units of the column; a float does not say of what it is a fraction."""
+    left = {"t": np.array([70], "M8[s]")}
+    for side in ({"t": np.array([10], "M8[s]"), "v": np.array([7.0])}, es.prepare({"t": left["t"] - 60, "v": [7.0]}, "t")):
+        assert es.join_asof(left, side, on="t", tolerance=60)["v"].tolist() == [7.0]
+        assert np.isnan(es.join_asof(left, side, on="t", tolerance=59)["v"]).all()
+        assert es.join_asof(left, side, on="t", tolerance=float("inf"))["v"].tolist() == [7.0]
+        with pytest.raises(TypeError, match=r"tolerance 60\.5 is a float, and column 't' .* times in s; pass a duration"):
+            es.join_asof(left, side, on="t", tolerance=60.5)
+        with pytest.raises(TypeError, match="lower end of the window .* is a float"):
+            es.join_window(left, side, on="t", window=(np.float32(-60), 0), agg={"*": "count"})
+    ix = es.Index(left["t"])
+    assert ix.asof(np.datetime64(80, "s"), tolerance=10) == (0, True)
+    with pytest.raises(TypeError, match="is a float, and the keys are datetime64"):
+        ix.asof(np.datetime64(80, "s"), tolerance=10.5)
+
+
+def test_minutes_have_two_names():
+    left, right = {"t": np.array([100], "M8[s]")}, {"t": np.array([40], "M8[s]"), "v": np.array([7.0])}
+    for tolerance, answers in (("1min", True), ("1m", True), ("1min500ms", True), ("59s", False), ("0min59s", False)):
+        assert np.isnan(es.join_asof(left, right, on="t", tolerance=tolerance)["v"]).all() != answers
+        assert es.Index(right["t"]).asof(left["t"], tolerance=tolerance)[1].tolist() == [answers]
+    for wrong in ("1mins", "min", "1mi", "1minm"):
+        with pytest.raises(ValueError, match="is not a duration"):
+            es.join_asof(left, right, on="t", tolerance=wrong)
+        with pytest.raises(ValueError, match="is not a duration"):
+            es.Index(right["t"]).asof(left["t"], tolerance=wrong)
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
+def test_times_in_text(make):
+    frame = make({"t": ["2026-01-05", "2026-01-06"]})
+    with pytest.raises(TypeError, match=r"Convert times in text, such as with pandas.to_datetime\(\)"):
+        es.join_asof(frame, frame, on="t")
+
+
+def test_lists_of_times_in_text():
+    ix = es.Index(np.array(["2026-01-05"], "M8[us]"))
+    for call in (ix.find, ix.contains, lambda q: ix.count(q, q), es.SortedMap("M8[us]").insert):
+        with pytest.raises(TypeError, match=r"np.array\(x, 'datetime64\[us\]'\)"):
+            call(["2026-01-05"])
+
+
+def test_names_of_other_libraries():
+    frame = {"t": np.arange(3), "v": np.arange(3)}
+    for name, ours in (("direction", "strategy"), ("left_by", "by_left"), ("suffixes", "suffix")):
+        with pytest.raises(TypeError, match=f"no keyword '{name}'; it is called '{ours}' here"):
+            es.join_asof(frame, frame, on="t", **{name: "forward"})
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        es.join_asof(frame, frame, on="t", other=1)
+    with pytest.raises(ValueError, match="'avg' .* it is called 'mean' here"):
+        es.join_window(frame, frame, on="t", window=(0, 1), agg={"v": "avg"})
+    from espalier.pandas import merge_asof
+
+    with pytest.raises(TypeError, match="it is called 'direction' here"):
+        merge_asof(pd.DataFrame(frame), pd.DataFrame(frame), on="t", strategy="forward")

@@ -138,6 +138,18 @@ def test_nanoseconds_are_not_cut(con):
         con.load("u", {"at": np.array([1_500, 1_700], "M8[ns]")})
 
 
+def test_errors_of_load_show_no_file_of_ours(con):
+    con.load("t", {"k": [1]})
+    with pytest.raises(sql.Error, match="Pass append=True to add the rows") as caught:
+        con.load("t", {"k": [2]})
+    assert caught.value.sqlstate == "42P07"
+    with pytest.raises(sql.Error, match="The frame has a column 'x'") as other:
+        con.load("t", {"x": [2]}, append=True)
+    for error in (caught.value, other.value):
+        assert "rows.arrow" not in str(error) and "line 1" not in str(error) and not error.excerpt
+    assert con.sql("SELECT k FROM t").fetchall() == [(1,)]
+
+
 def test_errors_have_a_state_a_kind_and_the_place(con):
     with pytest.raises(sql.Error, match="nosuch") as caught:
         con.sql("SELECT nosuch FROM (VALUES (1)) AS t (a)")
