@@ -1,6 +1,6 @@
 """The Python blocks of README.md and docs/ run in the order of their page, and give the answers in their comments.
 
-A comment that begins with a list is the answer of the expression in front of it. What a block needs and a page does not
+A comment that begins with a list is the answer of the expression in front of it, or on the line above it. What a block needs and a page does not
 show is in a comment of the page (tests/docs/blocks.py).
 """
 
@@ -45,7 +45,8 @@ def run(text, names, place):
     for node in ast.parse(text).body:
         code = ast.Module([node], [])
         comment = lines[node.end_lineno - 1].encode()[node.end_col_offset :].decode()
-        shown = re.match(r" *# (\[[^\]]*\])", comment)
+        below = lines[node.end_lineno] if node.end_lineno < len(lines) else ""
+        shown = re.match(r" *# (\[[^\]]*\])", comment) or re.match(r"# (\[[^\]]*\])", below)
         if shown and isinstance(node, ast.Expr):
             answer = eval(compile(ast.Expression(node.value), place, "eval"), names)
             np.testing.assert_array_equal(answer, ast.literal_eval(shown[1]), err_msg=place)
