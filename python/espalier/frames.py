@@ -205,7 +205,7 @@ class PolarsFrame(Frame):
     def take(self, names: list[str], rows: np.ndarray, exact: bool = False) -> list[Any]:
         import polars as pl
 
-        # Row numbers with polars' own gather take twice as long (docs/python-joins.md), but know every type.
+        # Row numbers with polars' own gather take twice as long (docs/design/python.md), but know every type.
         index, taken = None, []
         for name in names:
             series = self.native.get_column(name)
