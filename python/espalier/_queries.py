@@ -330,7 +330,8 @@ def _move(ends: np.ndarray, mask: np.ndarray, up: bool) -> np.ndarray:
 
 def parse_timedelta(text: str) -> np.timedelta64:
     """'5s', '100ms', '1h30m', '2d': numbers with units of w, d, h, m or min, s, ms, us, ns."""
-    units = {"w": "W", "d": "D", "h": "h", "m": "m", "min": "m", "s": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
+    units = {"w": "W", "d": "D", "h": "h", "m": "m", "min": "m"}
+    units |= {"s": "s", "ms": "ms", "us": "us", "µs": "us", "ns": "ns"}
     total, rest, is_negative = 0, text.strip(), False
     if rest[:1] in ("+", "-"):
         is_negative, rest = rest[0] == "-", rest[1:]
@@ -358,8 +359,8 @@ def as_timedelta(tolerance: Any, dtype: Any) -> Any:
         return np.timedelta64(tolerance)
     if isinstance(tolerance, (float, np.floating)):
         raise TypeError(
-            f"tolerance {tolerance!r} is a float, and the keys are {dtype}: give a duration such as '5s', or an integer "
-            "in units of the keys."
+            f"tolerance {tolerance!r} is a float, and the keys are {dtype}: give a duration such as '5s', or an "
+            "integer in units of the keys."
         )
     return np.array([int(tolerance)]).view(f"m8{dtype.str[3:]}")[0]
 

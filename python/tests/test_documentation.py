@@ -1,7 +1,7 @@
 """The Python blocks of README.md and docs/ run in the order of their page, and give the answers in their comments.
 
-A comment that begins with a list is the answer of the expression in front of it, or on the line above it. What a block needs and a page does not
-show is in a comment of the page (tests/docs/blocks.py).
+A comment that begins with a list is the answer of the expression in front of it, or on the line above it. What a block
+needs and a page does not show is in a comment of the page (tests/docs/blocks.py).
 """
 
 import ast
