@@ -89,6 +89,12 @@ def skew():
     ]  # fmt: skip
 
 
+def joins(op):
+    """G left rows/s: columns on the device in order, in no order; in order in host memory."""
+    where = (("sorted", "device"), ("random", "device"), ("sorted", "host"))
+    return [f"{rate('gpu-joins-1', op=op, distribution=d, location=l):.1f}" for d, l in where]
+
+
 def pair(name, digits):
     return " / ".join(f"{rate(name, keys=2**n):.{digits}f}" for n in (24, 27))
 
@@ -120,6 +126,8 @@ EXPECTED = {
     "ranges of 32 elements": lambda: blink(("gpu-blink-range-1", "range")),
     "the same from full leaves": lambda: blink(("gpu-blink-range-2", "range")),
     "counts of ranges": lambda: blink(("gpu-blink-range-1", "count")),
+    "as-of join, and one column gathered": lambda: joins("asof"),
+    "window join": lambda: joins("window"),
     "find, keys of 32 bytes": lambda: [pair("gpu-radix-1", 1)],
     "find, keys of 8 bytes": lambda: [pair("gpu-radix-2", 1)],
     "find, URLs": lambda: [f"{rate('gpu-radix-data', distribution='urls'):.1f}"],
