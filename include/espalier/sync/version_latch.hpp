@@ -12,11 +12,11 @@
 
 namespace espalier {
 
-/// Calls f by one lane of a team. A CPU thread calls it here and not through its team, whose functions may be compiled
-/// for more instructions than the ones of this file (team/multi_target.hpp) and could then not be inlined.
+/// Calls f by one lane of a team. A thread whose functions are compiled for more instructions than those of this file
+/// (simd_thread in team/multi_target.hpp) calls it here: its own function could not be inlined.
 template <class Team, class F>
 ESPALIER_INLINE auto by_one_lane([[maybe_unused]] const Team& team, F&& f) {
-  if constexpr (Team::batch > 1) {
+  if constexpr (requires { Team::is_of_target; }) {
     return f();
   } else {
     return team.once(f);

@@ -260,6 +260,8 @@ HWY_INLINE void blend(X* HWY_RESTRICT to, const X* before, const X* after, unsig
 
 template <class NodeSearch = linear_search>
 struct simd_thread : scalar_team {
+  /// Its functions are compiled for the instructions of a target, and cannot be inlined into code for others.
+  static constexpr bool is_of_target = true;
   template <class X, unsigned N>
   using slots = scalar_team::slots<X, N>;
 
