@@ -7,6 +7,8 @@
 #include "espalier/static_tree/index.hpp"
 #include "espalier/static_tree/run.hpp"
 #include "espalier/team/tile.cuh"
+#include "static_tree/cuda_ends.cuh"
+#include "static_tree/cuda_fill.cuh"
 #include "static_tree/cuda_rows.cuh"
 #include "static_tree/in_buckets.cuh"
 #include "static_tree/sort_out_of_place.hpp"
@@ -22,17 +24,6 @@ struct run_one {
   template <class Team>
   __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
     runner<Team>::run(team, job, i, i + 1);
-  }
-};
-
-/// Filling ranges: eight output elements per thread share the search for their query, and form a whole sector.
-template <class Word, unsigned ValueBytes>
-struct run_one<fill_job<Word, ValueBytes>> {
-  static constexpr std::size_t elements = 8;
-  fill_job<Word, ValueBytes> job;
-  template <class Team>
-  __device__ __forceinline__ void operator()(Team team, std::size_t i) const {
-    runner<Team>::run(team, job, i * elements, (i + 1) * elements);  // run() stops at the last offset
   }
 };
 
@@ -104,12 +95,34 @@ class cuda_executor {
     using warps = warp_rows<Word, ValueBytes>;
     backend_.for_each_team<typename warps::team>(order_, (n + warps::lanes - 1) / warps::lanes, warps{job, n});
   }
+  template <class Word, unsigned ValueBytes>
+  void launch(const count_job<Word, ValueBytes>& job, std::size_t n, bool, node_search) {
+    launch_pairs(job, n);
+  }
+  template <class Word, unsigned ValueBytes>
+  void launch(const aggregate_job<Word, ValueBytes>& job, std::size_t n, bool small, node_search search) {
+    if constexpr (ValueBytes != 16) {
+      if (aggregator<Word, ValueBytes>::sums_integers(job)) return launch_pairs(job, n);
+    }
+    launch<query_team>(job, n, small, search);
+  }
+  /// Takes scratch memory of 8 bytes per 512 positions.
+  template <class Word, unsigned ValueBytes>
+  void launch(const fill_job<Word, ValueBytes>& job, std::size_t positions, bool, node_search) {
+    if (job.queries == 0 || positions == 0) return;
+    const unsigned tile = fill_tile(positions);
+    const std::size_t tiles = (positions - 1) / tile + 1;
+    const buffer<std::uint64_t> first(device_, tiles, order_);
+    for_each(tiles, find_first_ranges{job.offsets, job.queries, tile, first.data()});
+    const auto fill = [&]<bool Plain>() {
+      using warps = warp_fill<Word, ValueBytes, Plain>;
+      backend_.for_each_team<typename warps::team>(order_, tiles, warps{job, first.data(), tile});
+    };
+    is_plain(job) ? fill.template operator()<true>() : fill.template operator()<false>();
+  }
   template <class Team = query_team, class Job>
   void launch(const Job& job, std::size_t n, bool, node_search) {
-    std::size_t teams = n;
-    if constexpr (requires { run_one<Job>::elements; })
-      teams = (n + run_one<Job>::elements - 1) / run_one<Job>::elements;
-    backend_.for_each_team<Team>(order_, teams, run_one<Job>{job});
+    backend_.for_each_team<Team>(order_, n, run_one<Job>{job});
   }
 
   /// Plan partition_first. Returns false, with nothing enqueued, if the batch or the tree is too small for buckets.
@@ -129,6 +142,11 @@ class cuda_executor {
   }
 
  private:
+  template <class Job>
+  void launch_pairs(const Job& job, std::size_t n) {
+    backend_.for_each_team<typename pair_of_ends<Job>::team>(order_, n, pair_of_ends<Job>{job});
+  }
+
   cuda_backend backend_;
   device device_;
   stream order_;

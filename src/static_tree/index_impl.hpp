@@ -167,9 +167,23 @@ class index_impl final : public static_index {
       staged_input low(context, lo, n * key_bytes()), off(context, offsets, (n + 1) * 8);
       staged_output keys(context, out_keys, total * key_bytes()),
           values(context, out_values, total * elements_.value_bytes);
-      buffer<std::uint64_t> starts(device_, n, order);
-      launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
-      fill(context, n, static_cast<const std::uint64_t*>(off.data()), starts.data(), total, keys.data(), values.data());
+      fill_job<Word, ValueBytes> job;
+      job.offsets = static_cast<const std::uint64_t*>(off.data());
+      job.lo = low.data();
+      job.ends = options.ends;
+      job.queries = n;
+      job.capacity = total;
+      job.out_keys = keys.data();
+      job.out_values = values.data();
+      // On a GPU each warp searches what it copies: the search reads the first line of a range, and the copy reads it
+      // again from the cache.
+      buffer<std::uint64_t> starts;
+      if constexpr (!Context::on_gpu) {
+        starts = buffer<std::uint64_t>(device_, n, order);
+        launch(context, counting(low.data(), low.data(), options, nullptr, starts.data()), n);
+        job.starts = starts.data();
+      }
+      launch(context, job, total);
       // Staged outputs have no content past the last offset, so only that much is copied back. Reading it costs a wait,
       // which a copy to host memory incurs anyway.
       const auto is_away = [this](const void* p) { return p != nullptr && !device_.is_local(p); };
@@ -197,7 +211,14 @@ class index_impl final : public static_index {
       result.total = context.read(offsets + n);
       result.keys = raw_buffer(device_, result.total * key_bytes(), order);
       result.values = raw_buffer(device_, result.total * elements_.value_bytes, order);
-      fill(context, n, offsets, starts.data(), result.total, result.keys.data(), result.values.data());
+      fill_job<Word, ValueBytes> job;
+      job.offsets = offsets;
+      job.starts = starts.data();
+      job.queries = n;
+      job.capacity = result.total;
+      job.out_keys = result.keys.data();
+      job.out_values = result.values.data();
+      launch(context, job, result.total);
     });
     return result;
   }
@@ -447,7 +468,9 @@ class index_impl final : public static_index {
     job.tree = tree_.view;
     const batch_order order =
         context.looks_ascending(elements_.key, job.lo, n) ? batch_order::ascending : batch_order::unknown;
-    if (partitions_first(planning(n, order)) && in_buckets(context, job, n, false)) return;
+    plan_input plan = planning(n, order);
+    plan.searches = 2;
+    if (partitions_first(plan) && in_buckets(context, job, n, false)) return;
     launch(context, job, n);
   }
   [[nodiscard]] count_job<Word, ValueBytes> counting(const void* lo, const void* hi, const range_options& options,
@@ -472,17 +495,6 @@ class index_impl final : public static_index {
     job.out_values = out_values;
     job.counts = counts;
     return job;
-  }
-  void fill(Context& context, std::size_t queries, const std::uint64_t* offsets, const std::uint64_t* starts,
-            std::uint64_t total, void* out_keys, void* out_values) const {
-    fill_job<Word, ValueBytes> job;
-    job.offsets = offsets;
-    job.starts = starts;
-    job.queries = queries;
-    job.capacity = total;
-    job.out_keys = out_keys;
-    job.out_values = out_values;
-    launch(context, job, total);
   }
 
   device device_;

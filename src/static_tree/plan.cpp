@@ -109,6 +109,7 @@ double gpu_seconds(const plan_input& in, query_plan p) {
   constexpr double launch = 4.0e-6;
   constexpr double l2 = 50.0e6;
   const auto n = static_cast<double>(in.queries);
+  const double searched = n * in.searches;
   // Queries per second of random descents, depending on the bytes that compete for the L2 (H200).
   const double leaves = static_cast<double>(in.leaf_bytes);
   const double pressure = leaves / l2;
@@ -119,17 +120,17 @@ double gpu_seconds(const plan_input& in, query_plan p) {
   switch (p) {
     case query_plan::small:
     case query_plan::scattered:
-      return launch + n / (ascending ? ordered_rate : rate);
+      return launch + searched / (ascending ? ordered_rate : rate);
     case query_plan::ordered:
-      return launch + n / (ascending ? ordered_rate : rate);
+      return launch + searched / (ascending ? ordered_rate : rate);
     case query_plan::sort_first:
-      return 8 * launch + n / sort_rate + n / ordered_rate + n / 36.0e9;
+      return 8 * launch + n / sort_rate + searched / ordered_rate + n / 36.0e9;
     case query_plan::partition_first: {
       // Bytes of a query that the two passes move, for values as wide as keys, and finds in bucket order (H200, fitted
       // to five trees of 2^25 to 2^29 keys, within 4 %).
       const double moved = 4.0 * in.word_bytes + 4;
       const double in_buckets = 34.6e-12 + 5.2e-12 * std::sqrt(leaves / 1.0e9);
-      return 8 * launch + n * moved / 5e12 + n * in_buckets;
+      return 8 * launch + n * moved / 5e12 + searched * in_buckets;
     }
     default:
       return 0;

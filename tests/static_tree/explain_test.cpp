@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/static_tree/static_tree.hpp"
+#include "static_tree/plan.hpp"
 #include "support/families.hpp"
 #include "support/setting.hpp"
 
@@ -50,6 +51,19 @@ TEST_P(StaticTreeExplain, PlansDifferBetweenAFewQueriesAndManyOrderedOnes) {
   EXPECT_EQ(index.explain(1).chosen, query_plan::small) << index.explain(1).text;
   const explanation ordered = index.explain(std::size_t{1} << 24, {batch_order::ascending, query_plan::automatic});
   EXPECT_EQ(ordered.chosen, query_plan::ordered) << ordered.text;
+}
+
+// The passes of a partition cost a range once, and both of its searches gain.
+TEST(StaticTreePlan, FewerRangesThanKeysArePartitionedOnAGpu) {
+  detail::plan_input batch;
+  batch.queries = std::size_t{1} << 22;
+  batch.leaf_bytes = std::size_t{1} << 30;
+  batch.on_gpu = true;
+  EXPECT_FALSE(detail::partitions_first(batch));
+  batch.searches = 2;
+  EXPECT_TRUE(detail::partitions_first(batch));
+  batch.queries = std::size_t{1} << 20;
+  EXPECT_FALSE(detail::partitions_first(batch));
 }
 
 INSTANTIATE_TEST_SUITE_P(, StaticTreeExplain, testing::ValuesIn(host_span_settings()), setting_name{});

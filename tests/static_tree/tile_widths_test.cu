@@ -157,6 +157,14 @@ class questions_on_gpu {
     order.synchronize();
   }
 
+  /// Elements are copied by whole warps, whatever the width of the tiles that counted them.
+  void launch_fill(fill_job<Word, value_bytes> job, std::size_t n) {
+    job.tree = tree_.ref().layout();
+    const stream order = setting_.dev.default_stream();
+    detail::cuda_executor(setting_.dev, order).launch(job, n, false, node_search::linear);
+    order.synchronize();
+  }
+
   template <unsigned Lanes>
   void find_by(columns& answers) {
     const std::size_t n = asked_.in().size();
@@ -232,7 +240,7 @@ class questions_on_gpu {
     filling.capacity = total;
     filling.out_keys = keys.span().data();
     filling.out_values = values.span().data();
-    launch<Lanes>(filling, total);
+    launch_fill(filling, total);
     keep(answers, "range offsets", offsets);
     keep(answers, "range keys", keys);
     keep(answers, "range values", values);

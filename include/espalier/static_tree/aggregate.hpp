@@ -120,6 +120,40 @@ struct aggregator {
     return sum;
   }
 
+  static constexpr unsigned slots = view::shape::keys_per_line, lines_per_sum = shape::sum_block / slots;
+  /// Returns the sum of all elements before the block of a line.
+  static ESPALIER_INLINE sum_type prefix_of_block(const view& t, std::uint64_t line) {
+    return static_cast<const sum_type*>(t.aggregate.prefix)[line / lines_per_sum];
+  }
+  /// Returns the sum of all elements before a slot of a line; the caller has loaded the line's summands and the prefix
+  /// of its block.
+  template <class Team, class Summands>
+  static ESPALIER_INLINE sum_type sum_before(Team team, const view& t, std::uint64_t line, unsigned slot,
+                                             const Summands& summands, sum_type prefix) {
+    for (std::uint64_t l = line / lines_per_sum * lines_per_sum; l < line; ++l) {
+      const auto all = summands_of(team, t, l);
+      for (unsigned j = 0; j < slots; ++j) prefix += integer_of_summand(t, team.get(all, j));
+    }
+    for (unsigned j = 0; j < slots; ++j) {
+      const sum_type x = integer_of_summand(t, team.get(summands, j));
+      if (j < slot) prefix += x;
+    }
+    return prefix;
+  }
+  /// The summands of a set are its keys, which are encoded.
+  static ESPALIER_INLINE sum_type integer_of_summand(const view& t, word summand) {
+    if constexpr (ValueBytes == 0) summand = decode_bits(t.key, summand);
+    return integer_of(kind_of(t), summand);
+  }
+  template <class Team>
+  static ESPALIER_INLINE auto summands_of(Team team, const view& t, std::uint64_t line) {
+    if constexpr (ValueBytes == 0) {
+      return team.template view<slots>(t.line_keys(line));
+    } else {
+      return team.template view<slots>(t.line_values(line));
+    }
+  }
+
   template <class Op, unsigned Block, class Element>
   static ESPALIER_INLINE typename Op::type over(const typename Op::type* level, std::uint64_t leaves,
                                                 std::uint64_t begin, std::uint64_t end, Element element) {
@@ -207,21 +241,34 @@ struct aggregator {
         store_bits(kind, job.out, i, result);
         return;
       }
-      double sum = 0;
       if (floats) {
-        sum = float_sum(t, begin, end);
+        const double sum = float_sum(t, begin, end);
         if (job.op == detail::aggregate_op::sum) static_cast<double*>(job.out)[i] = sum;
+        answer_mean(job, sum, begin, end, i);
       } else {
-        const sum_type exact = begin < end ? static_cast<sum_type>(prefix(t, end) - prefix(t, begin)) : sum_type{0};
-        if (job.op == detail::aggregate_op::sum) static_cast<sum_type*>(job.out)[i] = exact;
-        const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
-        sum = to_double(exact, is_signed);
-      }
-      if (job.op == detail::aggregate_op::avg) {
-        static_cast<double*>(job.out)[i] =
-            begin < end ? sum / static_cast<double>(end - begin) : std::numeric_limits<double>::quiet_NaN();
+        answer_integers(job, begin < end ? static_cast<sum_type>(prefix(t, end) - prefix(t, begin)) : sum_type{0},
+                        begin, end, i);
       }
     }
+  }
+  static ESPALIER_INLINE bool sums_integers(const aggregate_job<Word, ValueBytes>& job) {
+    const scalar_kind kind = kind_of(job.tree);
+    return (job.op == detail::aggregate_op::sum || job.op == detail::aggregate_op::avg) && kind != scalar_kind::f32 &&
+           kind != scalar_kind::f64;
+  }
+  /// Answers for the sum of integers, or for their mean.
+  static ESPALIER_INLINE void answer_integers(const aggregate_job<Word, ValueBytes>& job, sum_type exact,
+                                              std::uint64_t begin, std::uint64_t end, std::size_t i) {
+    if (job.op == detail::aggregate_op::sum) static_cast<sum_type*>(job.out)[i] = exact;
+    const scalar_kind kind = kind_of(job.tree);
+    const bool is_signed = kind == scalar_kind::i8 || kind == scalar_kind::i16 || kind == scalar_kind::i32;
+    answer_mean(job, to_double(exact, is_signed), begin, end, i);
+  }
+  static ESPALIER_INLINE void answer_mean(const aggregate_job<Word, ValueBytes>& job, double sum, std::uint64_t begin,
+                                          std::uint64_t end, std::size_t i) {
+    if (job.op != detail::aggregate_op::avg) return;
+    static_cast<double*>(job.out)[i] =
+        begin < end ? sum / static_cast<double>(end - begin) : std::numeric_limits<double>::quiet_NaN();
   }
 };
 

@@ -87,12 +87,15 @@ struct count_job : range_job<Word, ValueBytes> {
   std::uint64_t* starts = nullptr;  ///< rank of the first element of each range
 };
 
-/// Handles one element of output at a time: element i belongs to the query q with offsets[q] <= i < offsets[q + 1].
+/// Writes element i of the output, which belongs to the query q with offsets[q] <= i < offsets[q + 1].
 template <class Word, unsigned ValueBytes>
 struct fill_job {
   tree_view<Word, ValueBytes> tree;
   const std::uint64_t* offsets = nullptr;
-  const std::uint64_t* starts = nullptr;
+  const std::uint64_t* starts = nullptr;  ///< rank of the first element of each range
+  /// GPU only, if `starts` is null: the ranges, whose lower ends are searched by the warps that copy their elements.
+  const void* lo = nullptr;
+  interval ends = interval::closed;
   std::uint64_t queries = 0;
   std::uint64_t capacity = 0;  ///< elements that the outputs can hold
   void* out_keys = nullptr;

@@ -429,22 +429,90 @@ struct runner {
     }
   }
 
+  // One end of a range by itself, for teams that divide the ends among them. Both ends are lower bounds: of a key, or
+  // of the next one, which the largest word does not have.
+  template <class Word>
+  struct range_end {
+    Word sought;
+    bool past;  ///< all elements are before it
+  };
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE range_end<Word> end_of(const range_job<Word, V>& job, std::size_t i, bool is_upper) {
+    static_assert(batch == 1);
+    const auto& t = job.tree;
+    const bool next = is_upper ? job.ends == interval::closed || job.ends == interval::left_open
+                               : job.ends == interval::left_open || job.ends == interval::open;
+    Word key[1];
+    load_words(t.key, is_upper ? job.hi : job.lo, i, 1, key);
+    const Word sought = static_cast<Word>(key[0] + (next ? 1 : 0));
+    const bool past = sought < key[0] || sought > t.last;
+    return {past ? t.last : searcher<Team, Word, V>::clamp(t, sought), past};
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE std::uint64_t rank_of_end(Team team, const range_job<Word, V>& job, std::size_t i,
+                                                   bool is_upper) {
+    using search = searcher<Team, Word, V>;
+    const auto& t = job.tree;
+    if (t.size == 0) return 0;
+    const range_end<Word> end = end_of(job, i, is_upper);
+    return end.past ? t.size : search::rank_in(team, t, search::descend(team, t, end.sought), end.sought);
+  }
+  template <class Sum>
+  struct summed_end {
+    std::uint64_t rank;
+    Sum sum;  ///< of all elements before it, which are integers
+  };
+  /// Keys and summands of a line and the prefix sum in front of it are loaded together: one wait instead of two.
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE auto sum_of_end(Team team, const aggregate_job<Word, V>& job, std::size_t i, bool is_upper) {
+    using search = searcher<Team, Word, V>;
+    using aggregates = aggregator<Word, V>;
+    using result = summed_end<typename aggregates::sum_type>;
+    const auto& t = job.tree;
+    if (t.size == 0) return result{0, 0};
+    const range_end<Word> end = end_of(job, i, is_upper);
+    if (end.past) return result{t.size, aggregates::prefix(t, t.size)};
+    std::uint64_t line = search::descend(team, t, end.sought);
+    for (;;) {
+      const auto k = search::keys(team, t, line);
+      const auto summands = aggregates::summands_of(team, t, line);
+      const auto prefix = aggregates::prefix_of_block(t, line);
+      if (team.template get<search::slots - 1>(k) >= end.sought) {
+        const unsigned slot = team.template rank<0>(k, end.sought);
+        return result{line * search::slots + slot, aggregates::sum_before(team, t, line, slot, summands, prefix)};
+      }
+      line = search::next_line(team, t, line, end.sought);
+    }
+  }
+
+  template <class Word, unsigned V, class End>
+  static ESPALIER_INLINE void answer_sum(const aggregate_job<Word, V>& job, const End& begin, const End& end,
+                                         std::size_t i) {
+    const bool some = begin.rank < end.rank;
+    if (job.found != nullptr) job.found[i] = some ? 1 : 0;
+    aggregator<Word, V>::answer_integers(job, some ? end.sum - begin.sum : decltype(end.sum){0}, begin.rank, end.rank,
+                                         i);
+  }
+  template <class Word, unsigned V>
+  static ESPALIER_INLINE void answer_count(const count_job<Word, V>& job, std::uint64_t begin, std::uint64_t end,
+                                           std::size_t i) {
+    const std::uint64_t size = end > begin ? end - begin : 0;
+    if (job.counts != nullptr) job.counts[i] = size < job.limit ? size : job.limit;
+    if (job.starts != nullptr) job.starts[i] = begin;
+  }
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const count_job<Word, V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       std::uint64_t begin[batch], end[batch];
       range_ranks(team, job, i, n, begin, end);
-      for (unsigned j = 0; j < n; ++j) {
-        const std::uint64_t size = end[j] - begin[j];
-        if (job.counts != nullptr) job.counts[i + j] = size < job.limit ? size : job.limit;
-        if (job.starts != nullptr) job.starts[i + j] = begin[j];
-      }
+      for (unsigned j = 0; j < n; ++j) answer_count(job, begin[j], end[j], i + j);
     }
   }
 
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const fill_job<Word, V>& job, std::size_t first, std::size_t last) {
+    static_assert(batch > 1);  // on a GPU, a warp copies a piece of the output (src/static_tree/cuda_fill.cuh)
     if (job.queries == 0) return;
     const std::uint64_t total = job.offsets[job.queries];  // the caller's memory may be larger or smaller
     if (last > total) last = total;
@@ -467,13 +535,8 @@ struct runner {
       const std::uint64_t rank = job.starts[query] + (i - job.offsets[query]);
       const std::uint64_t left = rank < job.tree.size ? job.tree.size - rank : 0;
       const std::size_t n = stop - i < left ? stop - i : left;
-      if constexpr (batch == 1) {
-        for (std::size_t j = 0; j < n; ++j)
-          store_element(job.tree, rank + j, true, i + j, job.out_keys, job.out_values, nullptr);
-      } else {
-        prefetch_range(team, job, query + ranges_ahead);
-        if (n != 0) copy_elements(job, rank, n, i);
-      }
+      prefetch_range(team, job, query + ranges_ahead);
+      if (n != 0) copy_elements(job, rank, n, i);
       i = stop;
     }
   }
@@ -541,6 +604,15 @@ struct runner {
 
   template <class Word, unsigned V>
   static ESPALIER_INLINE void run(Team team, const aggregate_job<Word, V>& job, std::size_t first, std::size_t last) {
+    if constexpr (batch == 1 && V != 16) {
+      if (aggregator<Word, V>::sums_integers(job)) {
+        for (std::size_t i = first; i < last; ++i) {
+          const auto begin = sum_of_end(team, job, i, false);
+          answer_sum(job, begin, sum_of_end(team, job, i, true), i);
+        }
+        return;
+      }
+    }
     for (std::size_t i = first; i < last; i += batch) {
       const unsigned n = batch_size(i, last);
       std::uint64_t begin[batch], end[batch];
