@@ -4,6 +4,7 @@
 #include "blink_tree/batch_columns.hpp"
 #include "blink_tree/cuda_spread.cuh"
 #include "blink_tree/fold.hpp"
+#include "blink_tree/small_batch_launch.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/tile.cuh"
 #include "static_tree/cuda_executor.cuh"
@@ -134,6 +135,17 @@ class blink_cuda_executor : public cuda_executor {
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(get_device())
         .for_each_team<team>(order(), (n + batch - 1) / batch, run_batch_if<runner, Job>{{job, n, batch}, unless_zero});
+  }
+  /// small_batch.hpp describes it.
+  template <class T>
+  using mapped = cuda_mapped<T>;
+  template <class T>
+  [[nodiscard]] mapped<T> map_result() const {
+    return {get_device().ordinal(), cuda_backend::native(order())};
+  }
+  template <class View>
+  void launch_small(const small_batch_job<View>& job) {
+    launch_small_batch(get_device(), cuda_backend::native(order()), job);
   }
   /// cuda_spread.cuh describes it.
   template <class View>

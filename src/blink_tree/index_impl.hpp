@@ -19,6 +19,7 @@
 #include "blink_tree/per_key_writer.hpp"
 #include "blink_tree/plan.hpp"
 #include "blink_tree/ranges.hpp"
+#include "blink_tree/small_batch_writer.hpp"
 #include "blink_tree/storage.hpp"
 #include "device/staging.hpp"
 #include "device/with_memory.hpp"
@@ -47,6 +48,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   using leaf_list = typename storage::leaf_list;
   using merger = batch_merger<Context, storage>;
   using writer = key_writer<Context, P, storage>;
+  using small_writer = small_batch_writer<Context, P, storage>;
   using combiner = batch_combiner<Context, P, storage>;
   using ranges = range_reader<Context, P, storage>;
   using reads = typename Context::template reads<P>;
@@ -122,7 +124,8 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     return image;
   }
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options) const override {
-    const write_explanation e = plan_write(question(op, n), wish_for(options));
+    write_explanation e = plan_write(question(op, n), wish_for(options));
+    if (writes_small(op, n, options)) e.text += "; a small batch: first tried in one kernel";
     // Per-element execution may combine equal keys, as in apply().
     return e.chosen == write_path::bulk || options.semantics == batch_semantics::concurrent
                ? e
@@ -157,6 +160,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     if (n == 0) return;
     // The path is chosen when the call is executed: a ref may be created between the call and its execution.
     run(ex, [=, this, order = ex.order] {
+      if (writes_small(op, n, options) && write_small(order, op, keys, values, n, done)) return;
       if (plan_write(question(op, n), wish_for(options)).chosen == write_path::bulk) {
         bool done_in_bulk = false;
         alone_now(order, [&](Context& context) {
@@ -204,7 +208,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_find_job<view_type> job{tree_.view, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
       if (!find_in_buckets(context, job, n, options))
-        context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
+        context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
       out.copy_back(context);
       mask.copy_back(context);
     });
@@ -224,7 +228,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
                                void* values, std::uint8_t* found) const override {
     return from_lines(builds, [=, this](Context& context) {
       blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
-      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
+      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
     });
   }
   [[nodiscard]] bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
@@ -245,7 +249,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
                                     k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
+      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
       k.copy_back(context);
       v.copy_back(context);
       mask.copy_back(context);
@@ -349,7 +353,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       job.op = op;
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, how>(job, n, tree_.has_live_refs);
+      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
       results.copy_back(context);
       mask.copy_back(context);
     });
@@ -406,7 +410,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     if constexpr (U == inner_index::express_lane) {
       // Called under the gate's shared lock, which leaves_now() would take again.
       const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
-      if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.has_live_refs) return false;
+      if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.reads_ask_inner_nodes()) return false;
       bool done = false;
       const auto work = [&] { done = context.template launch_in_buckets<reads, how>(job, leaf_bytes, n); };
       if (options.plan == query_plan::partition_first) {
@@ -520,6 +524,43 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   bool combine_alone(Context& context, const blink_write_job<view_type>& job, std::size_t n) {
     const auto lock = Context::on_gpu ? decltype(gate_.lock_exclusive()){} : gate_.lock_exclusive();
     return !tree_.has_live_refs && combiner{tree_, gate_, context}.combine(job, n);
+  }
+
+  // ---- writing in one kernel -------------------------------------------------------------------------------
+  [[nodiscard]] bool writes_small(write_op op, std::size_t n, const write_options& options) const {
+    if (!small_writer::is_small(n, options)) return false;
+    const auto lock = gate_.lock_shared();
+    return small_writer::is_worth(tree_, op, n);
+  }
+  /// Returns false, with nothing changed, if the batch has to be written in another way.
+  [[nodiscard]] bool write_small([[maybe_unused]] const stream& order, [[maybe_unused]] write_op op,
+                                 [[maybe_unused]] const void* keys, [[maybe_unused]] const void* values,
+                                 [[maybe_unused]] std::size_t n, [[maybe_unused]] std::uint8_t* done) {
+    if constexpr (!small_writer::is_compiled) {
+      return false;
+    } else {
+      Context context(tree_.dev, order);
+      const input in_keys(context, keys, n * key_bytes());
+      const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values,
+                            n * tree_.elements.value_bytes);
+      output mask(context, done, n);
+      const auto lock = gate_.lock_exclusive();
+      small_writer small{tree_, context};
+      {
+        // The mark of this turn is enqueued before the wait, so that the caller's wait finds nothing left to do.
+        const auto turn = gate_.begin(order, true);
+        tree_.set_stream(order);
+        if (!small.enqueue(op, in_keys.data(), in_values.data(), n, static_cast<std::uint8_t*>(mask.data())))
+          return false;
+      }
+      if (!small.finish(op, n)) return false;
+      mask.copy_back(context);
+      if (small.needs_rebuild()) {
+        const auto turn = gate_.begin(order, true);
+        tree_.rebuild_inner_if_memory_allows(context);
+      }
+      return true;
+    }
   }
 
   // ---- writing in bulk -----------------------------------------------------------------------------------

@@ -405,8 +405,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     tree.leaves_since_rebuild = tree.leaf_nodes.taken();
     if (job.ops != nullptr || job.op == blink_op::erase) tree.erased += n;
     if (tree.has_live_refs) return;
-    const bool grown = U == inner_index::express_lane && tree.leaves_since_rebuild > tree.leaves_at_rebuild / 2 + 64;
-    if (grown || tree.looks_now()) tree.rebuild_inner_if_memory_allows(context);
+    if (tree.has_outgrown_lane() || tree.looks_now()) tree.rebuild_inner_if_memory_allows(context);
   }
 
  private:

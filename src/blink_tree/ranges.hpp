@@ -54,7 +54,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.starts = starts;
     job.lines = lines;
     job.long_ones = long_ones;
-    context.template launch_read<reads, how>(job, n, tree.has_live_refs);
+    context.template launch_read<reads, how>(job, n, tree.reads_ask_inner_nodes());
   }
   void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                  void* out_values, std::uint64_t* counts, const std::uint32_t* lines = nullptr) const {
@@ -64,7 +64,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (lines != nullptr) job.ranks = {};
     job.out_keys = out_keys;
     job.out_values = out_values;
-    context.template launch_read<reads, how>(job, n, tree.has_live_refs);
+    context.template launch_read<reads, how>(job, n, tree.reads_ask_inner_nodes());
   }
   /// The total is `changed` if a write took place in between.
   [[nodiscard]] range_buffers range_once(const void* lo, const void* hi, std::size_t n,

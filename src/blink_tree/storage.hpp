@@ -68,8 +68,11 @@ struct blink_storage {
   buffer<std::uint64_t> rank_bases;            ///< ranks of `listed`, on a GPU (node.hpp, leaf_ranks)
   buffer<std::uint32_t> ranks_beyond;
   std::atomic<bool> ranks_are_known = false;
-  bool appends = false;        ///< the last merged batch was after all keys
-  unsigned append_misses = 0;  ///< consecutive batches that were checked for an append in vain
+  bool appends = false;           ///< the last merged batch was after all keys
+  unsigned append_misses = 0;     ///< consecutive batches that were checked for an append in vain
+  unsigned ascending_misses = 0;  ///< the same for batches that only one kernel would write if their keys ascended
+  /// Small batches may have made chains of leaves that the lane does not name, but the inner nodes do.
+  std::atomic<bool> has_posted_leaves = false;
   /// A ref may be in use: nothing is rebuilt, moved or recycled unless requested.
   std::atomic<bool> has_live_refs = false;
 
@@ -308,6 +311,8 @@ struct blink_storage {
     erased = 0;
     leaves_since_rebuild = 0;
     leaf_list_is_current = listed.highs.size() != 0;
+    has_posted_leaves = false;
+    ascending_misses = 0;  // a rebuild, of which a merge into an unknown list of leaves is one, repays further tries
     ranks_are_known = false;
     install_pools();
     view.lane = lane.view;
@@ -530,6 +535,12 @@ struct blink_storage {
   /// Returns whether a substantial part of the leaves is missing in the lane.
   [[nodiscard]] bool needs_rebuild() const {
     return U == inner_index::express_lane && leaves_since_rebuild * 8 > leaves_at_rebuild && leaves_since_rebuild > 64;
+  }
+  /// Returns whether kernels that read consult the inner nodes where the lane is stale.
+  [[nodiscard]] bool reads_ask_inner_nodes() const { return has_live_refs || has_posted_leaves; }
+  /// Returns whether writes have added enough leaves for the lane to be rebuilt.
+  [[nodiscard]] bool has_outgrown_lane() const {
+    return U == inner_index::express_lane && leaves_since_rebuild > leaves_at_rebuild / 2 + 64;
   }
   /// Returns whether n reads pay for a rebuild of the inner levels.
   [[nodiscard]] bool is_stale_for(std::size_t n) const {

@@ -35,6 +35,42 @@ class async_readback {
   readback_buffer envelope_;
 };
 
+/// Pinned memory that a kernel writes its result to: no copy follows the kernel.
+class mapped_memory {
+ public:
+  mapped_memory(int ordinal, cudaStream_t order);
+  ~mapped_memory();
+  mapped_memory(mapped_memory&& other) noexcept;
+  mapped_memory& operator=(mapped_memory&&) = delete;
+
+  [[nodiscard]] void* data() const { return envelope_.memory; }
+  /// Waits for the work enqueued on the stream so far.
+  void wait();
+
+ private:
+  int ordinal_;
+  cudaStream_t order_;
+  readback_buffer envelope_;
+  bool written_ = false;  ///< no kernel uses the memory any more
+};
+
+template <class T>
+class cuda_mapped {
+ public:
+  static_assert(sizeof(T) <= readback_buffer::bytes);
+  cuda_mapped(int ordinal, cudaStream_t order) : memory_(ordinal, order) {}
+  [[nodiscard]] T* memory() const { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] T wait() {
+    memory_.wait();
+    T x;
+    std::memcpy(&x, memory_.data(), sizeof(T));
+    return x;
+  }
+
+ private:
+  mapped_memory memory_;
+};
+
 template <class T>
 class cuda_letter_of {
  public:

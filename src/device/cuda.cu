@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -196,6 +197,30 @@ async_readback::~async_readback() {
 const void* async_readback::open() {
   check_cuda(cudaEventSynchronize(envelope_.arrived), "cudaEventSynchronize");
   return envelope_.memory;
+}
+
+mapped_memory::mapped_memory(int ordinal, cudaStream_t order) : ordinal_(ordinal), order_(order) {
+  const device_guard guard(ordinal_);
+  envelope_ = take_envelope(ordinal_);
+  std::memset(envelope_.memory, 0, readback_buffer::bytes);
+}
+
+mapped_memory::mapped_memory(mapped_memory&& other) noexcept
+    : ordinal_(other.ordinal_),
+      order_(other.order_),
+      envelope_(std::exchange(other.envelope_, {})),
+      written_(other.written_) {}
+
+mapped_memory::~mapped_memory() {
+  if (envelope_.memory == nullptr) return;
+  if (!written_) (void)cudaStreamSynchronize(order_);
+  give_back(envelope_, ordinal_);
+}
+
+void mapped_memory::wait() {
+  const device_guard guard(ordinal_);
+  check_cuda(cudaStreamSynchronize(order_), "cudaStreamSynchronize");
+  written_ = true;
 }
 
 cuda_pool::cuda_pool(int ordinal, std::string name) : ordinal_(ordinal), name_(std::move(name)) {

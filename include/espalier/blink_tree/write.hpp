@@ -50,6 +50,9 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   using latch = traced_latch<typename Reads::latch>;
 
   static constexpr unsigned max_right_links = reader::max_right_links;
+  /// Links after which the first of two passes leaves an element to the second one, which consults the inner nodes:
+  /// small batches make chains of thousands of leaves.
+  static constexpr unsigned most_links_of_first_pass = 16;
   /// Whether teams of a warp that wait for a leaf combine their inserts. Traced teams do not, because their steps are
   /// recorded one by one, and a single writer does not.
   static constexpr bool combines = Team::view_is_register_copy && !is_traced<Team> && latch::is_real;
@@ -353,9 +356,8 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       if (h.dead || x > h.high) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         id = h.right;
-        if constexpr (Splits == split_policy::allowed) {
-          if (++links == 2) return blink_outcome::out_of_nodes;
-        }
+        if (++links == (Splits == split_policy::allowed ? 2 : most_links_of_first_pass))
+          return blink_outcome::out_of_nodes;
         continue;
       }
       const auto place = leaf_reader::rank(team, node, seen, x);
@@ -461,7 +463,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
   // ---- erase -----------------------------------------------------------------------------------------------------
   /// The first of two passes: returns out_of_nodes if another team holds the latch, instead of waiting for it.
   static ESPALIER_HD blink_outcome try_erase_from(Team team, const view& t, node_id id, Word x) {
-    for (;;) {
+    for (unsigned links = 0;;) {
       const auto node = t.leaf(id);
       const std::uint32_t before = latch::try_latch(team, trace::leaf(id), node.version());
       if ((before & 1) != 0) return blink_outcome::out_of_nodes;
@@ -470,6 +472,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       if (h.dead || x > h.high) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
         id = h.right;
+        if (++links == most_links_of_first_pass) return blink_outcome::out_of_nodes;
         continue;
       }
       const auto place = leaf_reader::rank(team, node, seen, x);
