@@ -4,6 +4,7 @@
 #include <arrow/scalar.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -55,6 +56,8 @@ struct operator_case {
   std::string sql;      // with the operator
   std::string without;  // the same inputs without it
   std::uint64_t more;   // more questions that the operator asks
+  // The library's loops ask, too: how often depends on the threads that take their pieces.
+  bool library_asks = false;
 };
 
 class StoppedStatements : public ::testing::Test {
@@ -86,12 +89,12 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
       {"as-of join",
        "SELECT count(b.k) FROM t a LEFT JOIN LATERAL (SELECT k FROM t WHERE t.k % 9 = a.k % 9 AND t.at <= a.at "
        "ORDER BY t.at DESC LIMIT 1) b ON true",
-       two, 8},
+       two, 8, true},
   };
-  for (const auto& [name, sql, without, more] : cases) {
-    const std::uint64_t all = questions_of(db_, sql);
-    EXPECT_GE(all, questions_of(db_, without) + more) << name;
-    for (const std::uint64_t k : {std::uint64_t{1}, all / 2, all}) {
+  for (const auto& [name, sql, without, more, library_asks] : cases) {
+    const std::uint64_t all = questions_of(db_, sql), least = questions_of(db_, without) + more;
+    EXPECT_GE(all, least) << name;
+    for (const std::uint64_t k : {std::uint64_t{1}, least / 2, library_asks ? least : all}) {
       counted_stop stop(k);
       EXPECT_THROW(db_.execute(sql, {}, stop.question()), query_cancelled) << name << ", question " << k;
       // Every thread sees it once, and none goes on.
@@ -100,6 +103,31 @@ TEST_F(StoppedStatements, EveryOperatorAsksAsItGoes) {
   }
   EXPECT_EQ((*db_.execute("SELECT count(*) FROM t").rows->column(0)->GetScalar(0))->ToString(),
             std::to_string(base * base * base));
+}
+
+// The library's loops ask in the thread of the statement, for the pieces that it takes: a part of them, which is small
+// if the machine is busy, so there are several attempts. One thread alone does not ask (cpu_backend::for_each_chunk).
+TEST_F(StoppedStatements, TheSearchOfAnAsOfJoinAsks) {
+  tbb::task_arena(2).execute([&] {
+    for (const char* const at : {"k", "at"}) {  // in no order, and in order
+      const std::string sql = fmt::format(
+          "SELECT count(b.id) FROM t a LEFT JOIN LATERAL (SELECT id FROM t WHERE t.{0} <= a.{0} ORDER BY t.{0} DESC "
+          "LIMIT 1) b ON true",
+          at);
+      const std::uint64_t scanned = questions_of(db_, fmt::format("SELECT count(a.{0}), count(id) FROM t a", at));
+      bool is_stopped = false;
+      for (int attempt = 0; attempt < 200 && !is_stopped; ++attempt) {
+        counted_stop stop(scanned + 25);  // 8 and 11 more without those of the library
+        try {
+          db_.execute(sql, {}, stop.question());
+        } catch (const query_cancelled&) {
+          is_stopped = true;
+          EXPECT_LE(stop.asked(), scanned + 25 + 64) << at;
+        }
+      }
+      EXPECT_TRUE(is_stopped) << at;
+    }
+  });
 }
 
 TEST_F(StoppedStatements, IndexesAskAsTheyAnswer) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "espalier/engine/database.hpp"
@@ -149,6 +150,97 @@ TEST_F(EngineTimeJoins, ExpressionsFailOnlyForRowsOfWindows) {
   EXPECT_EQ(state_of(fmt::format(fmt::runtime(bound), "")), "22012");
 }
 
+TEST_F(EngineTimeJoins, WindowsOfAnIndexHaveTheResultsOfASort) {
+  make_tables(300, 12000);
+  const auto statement = [](std::string_view condition) {
+    return fmt::format(
+        "SELECT a.id, w.* FROM a CROSS JOIN LATERAL (SELECT count(*), count(b.x), sum(b.x), avg(b.x), min(b.x), "
+        "max(b.x), sum(b.f), avg(b.f), sum(b.w), avg(b.w), sum(b.k), avg(b.k), sum(b.n), avg(b.n), min(b.n), "
+        "max(b.ts), min(DISTINCT b.t) FROM b WHERE {}) w ORDER BY a.id",
+        condition);
+  };
+  struct indexed_windows {
+    const char *index, *condition;
+  };
+  constexpr indexed_windows cases[] = {
+      {"static (t)", "b.t BETWEEN a.t - 20 AND a.t"},
+      {"static (t)", "b.t > a.t - 20 AND b.t < a.t"},
+      {"static (t)", "b.t BETWEEN a.t AND a.t - a.k"},
+      {"static (x)", "b.x BETWEEN a.x AND a.x + 3"},
+      {"static (ts)", "b.ts >= a.ts - INTERVAL '2000 seconds'"},
+      {"radix (k, t)", "b.k = a.k AND b.t > a.t - 900 AND b.t < a.t + 300"},
+      {"radix (k, t)", "b.k = a.k AND b.t >= a.t"},
+      {"radix (s, k, ts)", "b.k = a.k AND b.ts >= a.ts - INTERVAL '2000 seconds' AND b.s = a.s AND b.ts < a.ts"},
+      {"radix (k, x)", "b.k = a.k AND b.x < a.x"},
+      {"radix (n)", "b.n >= a.n"},
+  };
+  for (const auto& [index, condition] : cases) {
+    const std::string sql = statement(condition);
+    const std::string create = fmt::format("CREATE INDEX by_window ON b USING {}", index);
+    ASSERT_EQ(plan(sql).find("index"), std::string::npos) << plan(sql);
+    const auto sorted = rows(sql);
+    db_.execute(create);
+    EXPECT_NE(plan(sql).find("Window Join (batched index)"), std::string::npos) << plan(sql);
+    EXPECT_NE(plan(sql).find("by_window"), std::string::npos) << plan(sql);
+    // Which of 0.0 and -0.0 is the least value depends on the plan.
+    const auto options = arrow::EqualOptions::Defaults().nans_equal(true).signed_zeros_equal(true);
+    EXPECT_TRUE(sorted->Equals(*rows(sql), options)) << index << ": " << sql;
+    // Changes that are not in the tree yet.
+    db_.execute("DELETE FROM b WHERE id % 11 = 3");
+    db_.execute("UPDATE b SET t = t + 5, x = x / 2, n = n + 1, ts = ts + INTERVAL '7 seconds' WHERE id % 13 = 4");
+    db_.execute("INSERT INTO b SELECT id + 100000, k, s, t + 3, ts, n, x + 1, f, w FROM b WHERE id % 17 = 5");
+    EXPECT_NE(plan(sql).find("Window Join (batched index)"), std::string::npos) << plan(sql);
+    const auto changed = rows(sql);
+    db_.execute("DROP INDEX by_window");
+    EXPECT_TRUE(changed->Equals(*rows(sql), options)) << index << ", changed: " << sql;
+  }
+}
+
+TEST_F(EngineTimeJoins, WindowsOfAnIndexFailForTheSameRows) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, t integer, m numeric(38, 0)); INSERT INTO b VALUES (1, 1, "
+      "99999999999999999999999999999999999999), (1, 2, 1), (1, 9, 99999999999999999999999999999999999999), (2, 4, 0), "
+      "(2, 5, 3), (2, NULL, 1), (NULL, 3, 1);"
+      "INSERT INTO b SELECT 99, 1000000 + i, 0 FROM generate_series(1, 3000) g(i);"
+      "CREATE TABLE a (k integer, t integer, d integer); INSERT INTO a VALUES (1, 3, 1), (2, 9, 1), (3, 3, 0);"
+      "CREATE INDEX b_t ON b USING static (t); CREATE INDEX b_kt ON b USING radix (k, t);"
+      "CREATE TABLE none (k integer, t integer, d integer)");
+  const std::string bound = "SELECT (SELECT count(*) FROM b WHERE {}b.t >= a.t / a.d) FROM {} a";
+  const std::string of_groups = fmt::format(fmt::runtime(bound), "b.k = a.k AND ", "a");
+  EXPECT_NE(plan(of_groups).find("Window Join (batched index)"), std::string::npos) << plan(of_groups);
+  // The bound of the row whose group has no rows is not evaluated.
+  const auto counts = rows(of_groups);
+  EXPECT_EQ(counts->column(0)->ToString(),
+            rows("SELECT n::bigint FROM (VALUES (1), (0), (0)) v (n)")->column(0)->ToString());
+  EXPECT_EQ(state_of(fmt::format(fmt::runtime(bound), "", "a")), "22012");
+  EXPECT_EQ(rows(fmt::format(fmt::runtime(bound), "", "none"))->num_rows(), 0);
+  const std::string sums = "SELECT (SELECT sum(m) FROM b WHERE b.t BETWEEN {} AND a.t) FROM a WHERE a.t = 9";
+  EXPECT_NE(plan(fmt::format(fmt::runtime(sums), "a.t - 5")).find("Window Join (batched index)"), std::string::npos);
+  EXPECT_EQ(state_of(fmt::format(fmt::runtime(sums), "a.t - 5")), "22003");
+  EXPECT_EQ(state_of(fmt::format(fmt::runtime(sums), "a.t - 0")), "");
+}
+
+TEST_F(EngineTimeJoins, WindowsThatAnIndexDoesNotAnswerAreSorted) {
+  make_tables(300, 3000);
+  db_.execute("CREATE INDEX i ON b USING static (t)");
+  db_.execute("CREATE INDEX j ON b USING blink (k)");
+  const auto of = [&](std::string_view call, std::string_view condition, std::string_view left = "a") {
+    return plan(fmt::format("SELECT (SELECT {} FROM b WHERE {}) FROM {} a", call, condition, left));
+  };
+  constexpr const char* near = "b.t BETWEEN a.t - 2 AND a.t";
+  EXPECT_NE(of("sum(b.x)", near).find("Window Join (batched index)"), std::string::npos);
+  for (const auto& text :
+       {of("min(b.s)", near), of("sum(b.x + 1)", near), of("sum(b.x)", "b.k = a.k AND " + std::string(near)),
+        of("sum(b.x)", std::string(near) + " AND b.id % 3 = 1"),
+        // It has no ranks, so it would read the rows of each window.
+        of("sum(b.x)", "b.k BETWEEN a.k - 2 AND a.k"),
+        // A sort of the right side costs less than lookups of many more left rows.
+        of("sum(b.x)", near, "(SELECT t FROM b UNION ALL SELECT t FROM b)")}) {
+    EXPECT_NE(text.find("Window Join"), std::string::npos) << text;
+    EXPECT_EQ(text.find("batched index"), std::string::npos) << text;
+  }
+}
+
 TEST_F(EngineTimeJoins, NearestRowsAreThoseOfAnIndex) {
   make_tables(5000, 30000);
   const auto statement = [](const char* by, const char* at, const char* compared, const char* order) {
@@ -168,6 +260,7 @@ TEST_F(EngineTimeJoins, NearestRowsAreThoseOfAnIndex) {
       for (std::size_t i = 0; i < plain.size(); ++i) {
         const auto sql = statement(by, at, ways[i].first, ways[i].second);
         const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
+        EXPECT_NE(plan(sql).find("(batched index)"), std::string::npos) << sql;
         EXPECT_TRUE(plain[i]->Equals(*rows(sql), options)) << sql;
       }
       db_.execute("DROP INDEX i");
@@ -175,25 +268,32 @@ TEST_F(EngineTimeJoins, NearestRowsAreThoseOfAnIndex) {
   }
 }
 
-TEST_F(EngineTimeJoins, SidesInOrderAreMergedAlthoughThereIsAnIndex) {
+TEST_F(EngineTimeJoins, ManyLeftRowsAreMergedAlthoughThereIsAnIndex) {
   db_.run_script(
       "CREATE TABLE b AS SELECT i AS t, i % 10 AS k, i * 3 AS v FROM generate_series(0, 99999) g(i);"
       "CREATE TABLE a AS SELECT i * 2 + 1 AS t, i % 10 AS k, i AS id FROM generate_series(0, 49999) g(i);"
       "CREATE TABLE few AS SELECT i * 2 + 1 AS t, i AS id FROM generate_series(0, 99) g(i);"
       "CREATE TABLE mixed AS SELECT i * 7919 % 100000 AS t, i AS id FROM generate_series(0, 49999) g(i);"
-      "CREATE INDEX b_t ON b (t)");
-  const auto statement = [](const char* from) {
+      "CREATE TABLE third AS SELECT * FROM mixed WHERE id % 3 = 0;"
+      "CREATE TABLE unordered AS SELECT * FROM b ORDER BY t * 7919 % 100003;"
+      "CREATE TABLE small AS SELECT * FROM b WHERE t % 100 = 0;"
+      "CREATE INDEX b_t ON b (t); CREATE INDEX unordered_t ON unordered (t); CREATE INDEX small_t ON small (t)");
+  const auto statement = [](const char* from, const char* right) {
     return fmt::format(
-        "SELECT x.id, q.v FROM {} x LEFT JOIN LATERAL (SELECT v FROM b WHERE b.t <= x.t ORDER BY b.t DESC LIMIT 1) q "
-        "ON "
-        "true ORDER BY x.id",
-        from);
+        "SELECT x.id, q.v FROM {} x LEFT JOIN LATERAL (SELECT v FROM {} b WHERE b.t <= x.t ORDER BY b.t DESC LIMIT 1) "
+        "q ON true ORDER BY x.id",
+        from, right);
   };
-  EXPECT_NE(plan(statement("a")).find("As-Of Left Join (sorted)"), std::string::npos);
-  EXPECT_NE(plan(statement("few")).find("As-Of Left Join (batched index)"), std::string::npos);
-  EXPECT_NE(plan(statement("mixed")).find("As-Of Left Join (batched index)"), std::string::npos);
-  for (const char* const from : {"a", "few", "mixed"}) {
-    expect_same(statement(from), fmt::format("SELECT id, t * 3 AS v FROM {} ORDER BY id", from));
+  constexpr const char *by_index = "As-Of Left Join (batched index)", *merged = "As-Of Left Join (sorted)";
+  for (const auto& [from, right, method] :
+       {std::tuple("few", "b", by_index), std::tuple("few", "unordered", by_index), std::tuple("third", "b", merged),
+        std::tuple("third", "unordered", by_index), std::tuple("a", "b", merged), std::tuple("mixed", "b", merged),
+        std::tuple("mixed", "unordered", merged), std::tuple("few", "small", merged),
+        std::tuple("mixed", "small", merged)}) {
+    const auto sql = statement(from, right);
+    EXPECT_NE(plan(sql).find(method), std::string::npos) << sql;
+    const auto exact = right == std::string_view("small") ? "t / 100 * 300" : "t * 3";
+    expect_same(sql, fmt::format("SELECT id, {} AS v FROM {} ORDER BY id", exact, from));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/exec/nearest_rows.hpp"
 #include "engine/expr/sql_arrow_status.hpp"
 #include "engine/expr/text_pieces.hpp"
+#include "engine/interruptible.hpp"
 #include "engine/keys/ordered_groups.hpp"
 #include "engine/parallel.hpp"
 #include "engine/table/table_version.hpp"
@@ -60,12 +61,11 @@ std::vector<std::int64_t> positions_of(const std::vector<row_number>& rows) {
 std::vector<std::uint64_t> nearest_by_index(const as_of_node& n, const relation& left, const evaluation& values,
                                             const std::function<relation()>& all_right) {
   std::vector<std::uint64_t> out;
+  const interruptible_library_calls interruptible;
   in_fitting_parts(0, left.rows, [&](std::int64_t begin, std::int64_t count) {
     const auto asking = slice_rows(left, begin, count);
     const auto column = [&](const expr_ptr& e) {
-      return flat(column_of_reaching(e, asking, values, [&](std::span<const std::int64_t> rows) {
-        return rows_reaching(e, n.conditions, asking, rows, all_right(), values);
-      }));
+      return column_for_lookup(e, n.conditions, asking, all_right, values);
     };
     as_of_question question;
     for (const auto& [mine, theirs] : n.equal) question.equal.push_back(column(mine));

@@ -414,6 +414,14 @@ column_ptr column_of_reaching(const expr_ptr& e, const relation& rows, const eva
   return std::move(out).finish();
 }
 
+std::shared_ptr<arrow::Array> column_for_lookup(const expr_ptr& e, const std::vector<expr_ptr>& conditions,
+                                                const relation& side, const std::function<relation()>& all_of_other,
+                                                const evaluation& values) {
+  return flat(column_of_reaching(e, side, values, [&](std::span<const std::int64_t> rows) {
+    return rows_reaching(e, conditions, side, rows, all_of_other(), values);
+  }));
+}
+
 column_ptr column_of_side(const expr_ptr& e, const std::vector<expr_ptr>& conditions, const relation& side,
                           const relation& other, const evaluation& values) {
   return column_of_reaching(e, side, values, [&](std::span<const std::int64_t> rows) {

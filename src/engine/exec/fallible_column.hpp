@@ -30,6 +30,14 @@ using reaching_rows = std::function<std::vector<std::int64_t>(std::span<const st
                                                                   const relation& side, const relation& other,
                                                                   const evaluation& values);
 
+/// The same in one array, for a join that asks an index of the other side. Its rows, which `all_of_other` returns, are
+/// read only if the expression fails.
+[[nodiscard]] std::shared_ptr<arrow::Array> column_for_lookup(const expr_ptr& e,
+                                                              const std::vector<expr_ptr>& conditions,
+                                                              const relation& side,
+                                                              const std::function<relation()>& all_of_other,
+                                                              const evaluation& values);
+
 /// Returns the values of `e`, NULL where it fails. For filters by key, which only leave out rows without a match.
 [[nodiscard]] std::shared_ptr<arrow::ChunkedArray> column_or_null(const expr_ptr& e, const relation& rows,
                                                                   const evaluation& values);

@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "engine/expr/sql_arrow_status.hpp"
+#include "engine/interruptible.hpp"
 #include "engine/keys/normalized_keys.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
@@ -280,6 +281,8 @@ std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, co
     left_at = values_of_codes(std::move(left_codes));
   }
   const device host = device::cpu(static_cast<unsigned>(parallel_width()));
+  check_cancelled();
+  const interruptible_library_calls interruptible;
   join_side left_side, right_side;
   left_side.on = left_at.view;
   right_side.on = right_at.view;
@@ -293,7 +296,6 @@ std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, co
     right_side.by = right_codes;
     left_side.groups = right_side.groups = groups.groups();
   }
-  check_cancelled();
   asof_join(left_side, right_side, out,
             {.direction = earlier ? asof_direction::backward : asof_direction::forward, .allow_exact_matches = !strict},
             host);

@@ -2,7 +2,8 @@
 //
 // The right rows are ordered once by group and value. The window of a left row is a range of positions in that order,
 // found by two searches, so a count is a difference and a sum a difference of exact prefix sums (window_sums.hpp). The
-// cost does not depend on the length of the windows, and sums have the same bits as those of GROUP BY.
+// cost does not depend on the length of the windows, and sums have the same bits as those of GROUP BY. An index over
+// the groups and the value answers windows as ranges of its keys; the right side is not read then.
 #include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
@@ -18,8 +19,12 @@
 #include "engine/exec/window_rows.hpp"
 #include "engine/exec/window_sums.hpp"
 #include "engine/expr/sql_arrow_status.hpp"
+#include "engine/expr/text_pieces.hpp"
+#include "engine/interruptible.hpp"
 #include "engine/keys/ordered_groups.hpp"
 #include "engine/memory_budget.hpp"
+#include "engine/plan/index_aggregate.hpp"
+#include "engine/plan/planner.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -190,6 +195,32 @@ class window_lookup {
   std::vector<std::pair<expr_ptr, column_ptr>> float_sums_;
 };
 
+std::vector<column_ptr> windows_by_index(const window_join_node& n, const scan_node& scan, const relation& left,
+                                         const evaluation& values, const std::function<relation()>& all_right) {
+  std::vector<arrow::ArrayVector> pieces(n.calls.size());
+  const interruptible_library_calls interruptible;
+  in_fitting_parts(0, left.rows, [&](std::int64_t begin, std::int64_t count) {
+    const auto asking = slice_rows(left, begin, count);
+    const auto column = [&](const expr_ptr& e) {
+      return e ? column_for_lookup(e, n.conditions, asking, all_right, values) : nullptr;
+    };
+    key_ranges windows{{}, key_condition::between, nullptr, nullptr, n.lo_inclusive, n.hi_inclusive};
+    for (const auto& [mine, theirs] : n.equal) windows.equal.push_back(column(mine));
+    windows.lo = column(n.lo);
+    windows.hi = column(n.hi);
+    const auto ranges = n.index->ranges(windows);
+    for (std::size_t i = 0; i < n.calls.size(); ++i) {
+      check_cancelled();
+      const auto& argument = n.calls[i].argument;
+      const std::size_t of = argument ? table_column_of(scan, argument).value() : 0;
+      pieces[i].push_back(index_aggregate_values(*n.index, n.calls[i], of, ranges));
+    }
+  });
+  std::vector<column_ptr> out;
+  for (auto& piece : pieces) out.push_back(value_of(arrow::ChunkedArray::Make(std::move(piece))));
+  return out;
+}
+
 column_ptr empty_result(const aggregate_call& call, std::int64_t rows) {
   if (call.function != "count") return chunked(value_of(arrow::MakeArrayOfNull(arrow_type(call.type), rows)));
   return chunked(value_of(arrow::MakeArrayFromScalar(arrow::Int64Scalar(0), rows)));
@@ -199,13 +230,25 @@ column_ptr empty_result(const aggregate_call& call, std::int64_t rows) {
 
 relation executor::window_join(window_join_node& n) {
   auto out = node(*n.inputs[0]);
+  const auto add_empty = [&] {
+    for (const auto& call : n.calls) out.add(call.output, empty_result(call, out.rows));
+    return out;
+  };
+  if (n.index) {
+    if (out.rows == 0) return add_empty();
+    auto& scan = static_cast<scan_node&>(*n.inputs[1]);
+    // Ends and places of windows in the index, and the values of one call.
+    const memory_claim claim(static_cast<std::size_t>(out.rows) * 64);
+    const auto all_right = [&] { return fetched(scan, n.index->ordered_rows(key_order::ascending)); };
+    const auto results = windows_by_index(n, scan, out, values_, all_right);
+    for (std::size_t i = 0; i < results.size(); ++i) out.add(n.calls[i].output, results[i]);
+    scan.statistics.ran = true;
+    return out;
+  }
   const auto right = node(*n.inputs[1]);
   check_row_numbers(static_cast<std::size_t>(out.rows));
   check_row_numbers(static_cast<std::size_t>(right.rows));
-  if (out.rows == 0 || right.rows == 0) {
-    for (const auto& call : n.calls) out.add(call.output, empty_result(call, out.rows));
-    return out;
-  }
+  if (out.rows == 0 || right.rows == 0) return add_empty();
   // Words, rows and groups of the right side and prefix sums of a call; groups, ends and windows of the left side.
   const memory_claim claim(static_cast<std::size_t>(right.rows) * 44 + static_cast<std::size_t>(out.rows) * 28);
   window_lookup lookup(n, out, right, values_);

@@ -289,7 +289,7 @@ class describer {
   }
 
   [[nodiscard]] description window_join(const window_join_node& n) const {
-    description out{"Window Join", "Window Join", {}};
+    description out{"Window Join", n.index ? "Window Join (batched index)" : "Window Join", {}};
     std::string condition;
     const auto add = [&](const std::string& part) { condition += (condition.empty() ? "" : " AND ") + part; };
     if (n.lo) add(fmt::format("{} {} {}", text(n.at), n.lo_inclusive ? ">=" : ">", text(n.lo)));
@@ -299,7 +299,14 @@ class describer {
     std::string calls;
     for (const auto& c : n.calls) calls += (calls.empty() ? "" : ", ") + call(c);
     if (!calls.empty()) out.properties.emplace_back("Output", calls);
+    if (n.index) add_asked_index(*n.index, out);
     return out;
+  }
+
+  static void add_asked_index(const table_index& index, description& out) {
+    out.properties.emplace_back("Index Name", index.spec().name);
+    out.properties.emplace_back("Index", index.explain());
+    out.properties.emplace_back("Device", index.get_device().name());
   }
 
   [[nodiscard]] description as_of(const as_of_node& n) const {
@@ -312,11 +319,7 @@ class describer {
     for (const auto& [left, right] : n.equal) condition += fmt::format(" AND {} = {}", text(left), text(right));
     out.properties.emplace_back("As-Of Cond", condition);
     if (!n.tolerance.empty()) out.properties.emplace_back("Join Filter", list(n.tolerance));
-    if (n.index) {
-      out.properties.emplace_back("Index Name", n.index->spec().name);
-      out.properties.emplace_back("Index", n.index->explain());
-      out.properties.emplace_back("Device", n.index->get_device().name());
-    }
+    if (n.index) add_asked_index(*n.index, out);
     return out;
   }
 
@@ -338,7 +341,9 @@ void write_text(const describer& describe, const plan_node& plan, int depth, std
     // The title of the node already includes these properties.
     if (name == "Relation Name" || name == "Alias" || name == "Join Type" || name == "Strategy") continue;
     if (name == "Scan Direction") continue;
-    if (name == "Index Name" && plan.kind != node_kind::join && plan.kind != node_kind::as_of_join) continue;
+    const bool names_its_index =
+        plan.kind == node_kind::join || plan.kind == node_kind::as_of_join || plan.kind == node_kind::window_join;
+    if (name == "Index Name" && !names_its_index) continue;
     out += fmt::format("{}  {}: {}\n", indent, name, value);
   }
   if (plan.kind == node_kind::index_aggregate) return;

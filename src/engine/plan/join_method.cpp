@@ -8,6 +8,7 @@
 
 #include "engine/catalog.hpp"
 #include "engine/expr/failing.hpp"
+#include "engine/plan/index_aggregate.hpp"
 #include "engine/plan/join_order.hpp"
 #include "engine/plan/planner.hpp"
 #include "engine/plan/sample.hpp"
@@ -315,16 +316,54 @@ void use_band(join_node& join, const band& b, bool value_is_right) {
   without(join.residual, b.answers);
 }
 
-// Two sides in the same order are merged in one pass, some 4 ns per right row (14 with groups) and less than an index
-// lookup per left row. Tables of few rows are not sampled.
+// An index is asked once for each left row; without it, both sides are brought into order and merged. Nanoseconds a row
+// on one or two threads, 2^12 to 2^20 rows of either side (docs/design/sql-joins.md): a lookup takes 90 more than a left
+// row that is merged. A right side that is in order is not sorted.
 bool merge_is_faster(const as_of_node& join, const scan_node& right) {
-  constexpr double sampled_from = 1 << 16, right_rows_per_lookup = 8;
-  const double rows = rows_of(right);
-  if (rows < sampled_from || join.inputs[0]->estimate * right_rows_per_lookup < rows) return false;
-  const auto* left = plain_scan(*join.inputs[0]);
-  if (!left || !left->ranges.empty()) return false;
-  const auto mine = table_column_of(*left, join.left_at), theirs = table_column_of(right, join.right_at);
-  return mine && theirs && appears_sorted(*left->table, *mine) && appears_sorted(*right.table, *theirs);
+  constexpr double lookup = 90;
+  const bool groups = !join.equal.empty();
+  const double lookups = join.inputs[0]->estimate * lookup, rows = rows_of(right);
+  const double per_ordered_row = groups ? 20 : 3, per_row = groups ? 50 : 40;
+  if (lookups <= rows * per_ordered_row) return false;
+  if (lookups > rows * per_row) return true;
+  const auto column = table_column_of(right, join.right_at);
+  return column && appears_sorted(*right.table, *column);
+}
+
+// An index is asked for each aggregate of each window; without it, the right side is sorted once and its values are
+// added up. Nanoseconds, from 2^10 to 2^20 windows over 2^22 rows (docs/design/sql-joins.md).
+bool index_is_faster(const window_join_node& join, const scan_node& right, const table_index& index) {
+  const auto calls = static_cast<double>(join.calls.size());
+  const double asked = index.kind() == index_kind::static_tree ? 650 : 1600;
+  const double sorted = 120 + 40 * calls;
+  return join.inputs[0]->estimate * calls * asked <= rows_of(right) * sorted;
+}
+
+// Returns the equalities in the order of an index over their columns of the right side and then `at`, or nothing if the
+// index has other columns.
+std::optional<std::vector<std::pair<expr_ptr, expr_ptr>>> in_index_order(
+    const std::vector<std::pair<expr_ptr, expr_ptr>>& equal, const expr_ptr& at, const scan_node& scan,
+    const table_index& index) {
+  const auto& columns = index.spec().columns;
+  if (columns.size() != equal.size() + 1 || table_column_of(scan, at) != columns.back()) return std::nullopt;
+  std::vector<std::pair<expr_ptr, expr_ptr>> out;
+  for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+    for (const auto& pair : equal) {
+      if (table_column_of(scan, pair.second) == columns[i]) {
+        out.push_back(pair);
+        break;
+      }
+    }
+  }
+  if (out.size() != equal.size()) return std::nullopt;
+  return out;
+}
+
+// EXPLAIN shows the index at the scan of a join that asks it.
+void show_index(const scan_node& scan, const std::shared_ptr<const table_index>& index) {
+  auto& asked = const_cast<scan_node&>(scan);
+  asked.ranges.resize(1);
+  asked.ranges[0].index = index;
 }
 
 }  // namespace
@@ -398,23 +437,31 @@ void choose_as_of_index(as_of_node& join, const planner_options& options) {
   if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
   if (!options.prefer_indexes && merge_is_faster(join, *scan)) return;
   for (const auto& index : scan->table->indexes) {
-    const auto& columns = index->spec().columns;
-    if (columns.size() != join.equal.size() + 1 || table_column_of(*scan, join.right_at) != columns.back()) continue;
-    std::vector<std::pair<expr_ptr, expr_ptr>> in_order;
-    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
-      for (const auto& pair : join.equal) {
-        if (table_column_of(*scan, pair.second) == columns[i]) {
-          in_order.push_back(pair);
-          break;
-        }
-      }
-    }
-    if (in_order.size() != join.equal.size()) continue;
-    join.equal = std::move(in_order);
+    auto equal = in_index_order(join.equal, join.right_at, *scan, *index);
+    if (!equal) continue;
+    join.equal = std::move(*equal);
     join.index = index;
-    auto& asked = const_cast<scan_node&>(*scan);
-    asked.ranges.resize(1);
-    asked.ranges[0].index = index;
+    show_index(*scan, index);
+    return;
+  }
+}
+
+void choose_window_index(window_join_node& join, const planner_options& options) {
+  const auto* scan = plain_scan(*join.inputs[1]);
+  if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
+  for (const auto& index : scan->table->indexes) {
+    // Without ranks, the index reads the rows of each window.
+    if (!options.prefer_indexes && !(index->has_ranks() && index_is_faster(join, *scan, *index))) continue;
+    const auto answers = [&](const aggregate_call& call) {
+      const auto column = call.argument ? table_column_of(*scan, call.argument) : std::optional<std::size_t>(0);
+      return column && index_can_answer(*index, call, *column);
+    };
+    if (!std::ranges::all_of(join.calls, answers)) continue;
+    auto equal = in_index_order(join.equal, join.at, *scan, *index);
+    if (!equal) continue;
+    join.equal = std::move(*equal);
+    join.index = index;
+    show_index(*scan, index);
     return;
   }
 }

@@ -245,6 +245,7 @@ struct window_join_node : plan_node {
   bool lo_inclusive = true, hi_inclusive = true;
   std::vector<aggregate_call> calls;  ///< over the right side: count, sum, avg, min and max
   std::vector<expr_ptr> conditions;   ///< equalities and bounds as written: they say which expressions may fail
+  std::shared_ptr<const table_index> index;  ///< index of the right side, a plain scan; null: sort at execution
 };
 
 struct append_node : plan_node {

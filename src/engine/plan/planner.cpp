@@ -155,6 +155,7 @@ plan_ptr chosen(plan_ptr node, const planner_options& options) {
   if (node->kind == node_kind::scan) choose_access_path(static_cast<scan_node&>(*node), options);
   if (node->kind == node_kind::join) choose_join_method(static_cast<join_node&>(*node), options);
   if (node->kind == node_kind::as_of_join) choose_as_of_index(static_cast<as_of_node&>(*node), options);
+  if (node->kind == node_kind::window_join) choose_window_index(static_cast<window_join_node&>(*node), options);
   estimate(*node);
   return node;
 }

@@ -44,6 +44,8 @@ void group_by_index(plan_node& node, const planner_options& options);
 void choose_join_method(join_node& join, const planner_options& options);
 /// Chooses an index that finds the nearest row, if the right side is a plain scan.
 void choose_as_of_index(as_of_node& join, const planner_options& options);
+/// Chooses an index that answers the windows, if the right side is a plain scan.
+void choose_window_index(window_join_node& join, const planner_options& options);
 
 // Functions that several steps share.
 
