@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -75,14 +77,17 @@ def test_a_slice_is_sent_without_the_rest():
     assert passed_on(values)[1] < 10_000
 
 
-words = st.one_of(st.integers(0, 20), st.integers(0, 2**64 - 1))
+words = st.one_of(st.integers(0, 20), st.integers(0, 2**64 - 1), st.integers(2**50, 2**50 + 5000))
+LARGE = 9001  # keys, for which bounds are found through a table, and in several blocks
 
 
-@settings(max_examples=100)
-@given(st.lists(st.tuples(words, st.booleans()), max_size=50), st.lists(words, max_size=70), st.booleans())
-def test_words_are_partitioned_by_bounds(rows, bounds, has_nulls):
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(words, st.booleans()), max_size=50), st.lists(words, max_size=70), st.booleans(), st.booleans())
+def test_words_are_partitioned_by_bounds(rows, bounds, has_nulls, is_large):
     keys = np.array([row[0] for row in rows], np.uint64)
     valid = np.array([row[1] or not has_nulls for row in rows], bool)
+    if is_large and rows:
+        keys, valid = np.resize(keys, LARGE), np.resize(valid, LARGE)
     bounds = np.sort(np.array(bounds, np.uint64))
     places, sorted_keys, ends = _core.partition_words(keys, valid if has_nulls else None, bounds)
     groups = np.where(valid, np.searchsorted(bounds, keys, "left"), len(bounds) + 1)
@@ -93,9 +98,65 @@ def test_words_are_partitioned_by_bounds(rows, bounds, has_nulls):
     assert _core.take_flags(valid[order], places).tolist() == valid.tolist()
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(words, st.booleans()), max_size=50),
+    st.lists(st.tuples(words, st.booleans()), max_size=9),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0, 1 << 63, 5]),
+)
+def test_owners_select_their_words(rows, groups, has_nulls, is_large, flip):
+    keys = np.array([row[0] for row in rows], np.uint64)
+    valid = np.array([row[1] or not has_nulls for row in rows], bool)
+    if is_large and rows:
+        keys, valid = np.resize(keys, LARGE), np.resize(valid, LARGE)
+    bounds = np.sort(np.array([group[0] for group in groups], np.uint64))
+    wanted = np.array([group[1] for group in groups], bool)
+    asked = keys ^ np.uint64(flip)
+    places, sorted_keys, ends = _core.select_words(asked, flip, valid if has_nulls else None, bounds, wanted)
+    group = np.searchsorted(bounds, keys, "left")
+    mine = [np.flatnonzero(valid & (group == g) & wanted[g]) for g in range(len(groups))]
+    assert places.tolist() == np.concatenate([[], *mine]).tolist()
+    assert sorted_keys.tolist() == keys[places].tolist()
+    assert ends.tolist() == np.cumsum([len(some) for some in mine]).tolist()
+    flags = sorted_keys % np.uint64(2) == 1
+    bits = np.zeros(len(keys), bool)
+    bits[places] = flags
+    assert _core.place_bits(flags, places, len(keys)).tolist() == np.packbits(bits).tolist()
+
+
 def test_partitions_of_arrays_that_do_not_fit_are_refused():
     keys = np.arange(3, dtype=np.uint64)
     with pytest.raises(ValueError, match="lengths"):
         _core.partition_words(keys, np.ones(2, bool), keys)
     with pytest.raises(IndexError, match="behind"):
         _core.take_flags(np.ones(2, bool), np.array([2], np.uint32))
+    with pytest.raises(ValueError, match="lengths"):
+        _core.select_words(keys, 0, np.ones(2, bool), keys, np.ones(3, bool))
+    with pytest.raises(ValueError, match="lengths"):
+        _core.select_words(keys, 0, None, keys, np.ones(2, bool))
+    with pytest.raises(ValueError, match="lengths"):
+        _core.place_bits(np.ones(2, bool), np.array([2], np.uint32), 9)
+    with pytest.raises(IndexError, match="behind"):
+        _core.place_bits(np.ones(1, bool), np.array([9], np.uint32), 9)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_owner_has_its_own_number_of_threads(threads):
+    script = f"""
+import os, numpy as np
+from espalier import Index, _core
+before = len(os.listdir("/proc/self/task"))
+assert _core.limit_threads({threads})
+keys = np.arange(1 << 20, dtype=np.uint64)
+assert Index(keys).contains(keys).all()
+assert len(os.listdir("/proc/self/task")) - before == {threads} - 1
+assert not _core.limit_threads(2)  # too late
+try:
+    _core.limit_threads(0)
+except ValueError:
+    print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "done\n", done.stderr

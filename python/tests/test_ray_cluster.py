@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import pickle
 import random
 import signal
 import sys
@@ -12,6 +14,7 @@ import xml.etree.ElementTree as xml
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from shard_cases import CLUSTER, FIRST_ROUND, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source, started
@@ -20,6 +23,7 @@ ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[
 
 import espalier.ray as er  # noqa: E402
 from espalier.ray import _owners  # noqa: E402
+from espalier.ray._packing import pack, unpack  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
 
@@ -72,6 +76,52 @@ def test_answers_while_owners_are_killed(tables, kind):
         assert sum(after) > sum(before)
 
 
+KEYS_OF_WORDS = {
+    "integers": lambda n: (["k"], {"k": pa.array(n - 9_000, pa.int64())}),
+    "unsigned": lambda n: (["k"], {"k": pa.array(n, pa.uint64())}),
+    "floats": lambda n: (["k"], {"k": pa.array(n - 9_000.5, pa.float64())}),
+    "pairs": lambda n: (["a", "b"], {"a": pa.array(n % 7 - 3, pa.int16()), "b": pa.array(n // 7, pa.uint32())}),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS_OF_WORDS)
+def test_owners_divide_large_batches(cluster, tmp_path, kind):
+    """Also while one is killed, with NULLs, and with shards that two owners answer for."""
+    key, columns = KEYS_OF_WORDS[kind](np.random.default_rng(3).integers(0, 30_000, 20_000))
+    columns["v"] = pa.array([f"row {i}" for i in range(20_000)])
+    table = er.build(tmp_path / "t", pa.table(columns), key, shards=7, backend="ray", owners=3)
+    local = er.open(tmp_path / "t", backend="local")
+    numbers = np.random.default_rng(4).integers(0, 40_000, _owners.WHOLE_BATCH + 5)
+    asked = pa.table(KEYS_OF_WORDS[kind](numbers)[1])
+    missing = pa.array(numbers % 5 == 0)
+    some = pa.table([pc.if_else(missing, None, column) for column in asked.columns], asked.column_names)
+    assert table.contains(asked).tolist() == local.contains(asked).tolist()  # whose answers say where owners are
+    plain, divided = table.backend.ask_whole, []
+
+    def counted(*arguments):
+        answers = plain(*arguments)
+        divided.append(answers is not None)
+        return answers
+
+    table.backend.ask_whole = counted
+    for questions in (asked, some):
+        before = table.status()["traffic"], local.status()["traffic"]
+        assert table.contains(questions).tolist() == local.contains(questions).tolist()
+        loads = [{shard["shard"]: shard["load"] for shard in t.status()["shards"]} for t in (table, local)]
+        after = table.status()["traffic"], local.status()["traffic"]
+        assert after[0]["calls"] - before[0]["calls"] == 3
+        assert after[0]["requests"] - before[0]["requests"] == after[1]["requests"] - before[1]["requests"] == 7
+        assert loads[0] == loads[1]
+        assert table.find(questions).equals(local.find(questions))
+        assert local.find(questions, columns=[]).equals(table.find(questions, columns=[]))
+    table.backend._second[3] = 2
+    os.kill(table.status()["owners"][2]["pid"], signal.SIGKILL)
+    for _ in range(2):
+        assert table.find(asked).equals(local.find(asked))
+    assert divided and all(divided) and table.status()["owners"][2]["restarts"] == 1
+    table.close()
+
+
 def test_small_batches_of_many_threads_are_gathered(tables):
     first, local = tables
     table = er.open(first.root, backend="ray", owners=1, gather_ms=3_600_000)
@@ -105,6 +155,19 @@ def test_small_batches_of_many_threads_are_gathered(tables):
     table.close()
 
 
+def test_small_answers_travel_as_one_byte_string(tables):
+    table, _ = tables
+    table.count(None, ("b",))
+    bounds, lane = table._bounds, table.backend._lanes[0]
+    for n, kind in ((10, bytes), (100_000, tuple)):
+        keys, _, _ = bounds.codec.questions(pa.table({"sym": ["a"] * n, "time": np.arange(n) % 5000}))
+        item = _owners._Item(bounds.generation, [0], "find", pack([(keys, ["sym", "time"])]), n)
+        (answer,) = ray.get(lane.call([item]))
+        assert type(answer) is kind
+        pid, _, ((state, packed),) = pickle.loads(answer) if kind is bytes else answer
+        assert pid == lane.pid and state == "answers" and len(unpack(packed)[0][0]) == n
+
+
 def test_a_busy_shard_gets_a_second_owner(tables):
     first, local = tables
     table = er.open(first.root, backend="ray", owners=2)
@@ -132,21 +195,31 @@ def test_the_picture_shows_shards_and_owners(tables):
     assert [text for text in texts if text.isdigit()] == [str(n) for n in range(SHARDS_OF_CLUSTER)]
 
 
-def test_tasks_of_a_build_hold_one_piece_or_one_shard(cluster, tmp_path, monkeypatch):
-    """The memory that tasks take more than at their begin, as the kernel counts it for each process."""
+def test_memory_of_a_build_does_not_grow_with_its_source(cluster, tmp_path, monkeypatch):
+    """The peaks of the driver and of the processes of tasks, as the kernel counts them, for twice as many rows in twice
+    as many shards. Counted from what each of them had before; a process of tasks, after a build of a few rows, so that
+    pages of libraries are not counted. It gives back what it kept of earlier tasks."""
     peaks, plain = str(tmp_path / "peaks"), _owners.Tasks.map
 
-    def run(function, arguments):
-        def kilobytes(name):
-            with open("/proc/self/status") as file:
-                return int(next(line for line in file if line.startswith(name)).split()[1])
+    def kilobytes(name):
+        with open("/proc/self/status") as file:
+            return int(next(line for line in file if line.startswith(name)).split()[1])
 
+    def restart_peak():
         with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # VmHWM begins again
-        before = kilobytes("VmRSS")
+            file.write("5")
+
+    def run(function, arguments):
+        if not hasattr(er, "small"):
+            options = dict(values=["v"], backend="local", replace=True)
+            er.build(f"{warm}-{os.getpid()}", f"{warm}.parquet", "k", shards=2, **options)
+            er.small = kilobytes("VmRSS")
+        pa.default_memory_pool().release_unused()
+        ctypes.CDLL(None).malloc_trim(0)
+        restart_peak()
         answer = function(*arguments)
         with open(peaks, "a") as file:
-            file.write(f"{kilobytes('VmHWM') - before}\n")
+            file.write(f"{kilobytes('VmHWM') - er.small}\n")
         return answer
 
     def measured_map(self, function, arguments, done):
@@ -154,20 +227,28 @@ def test_tasks_of_a_build_hold_one_piece_or_one_shard(cluster, tmp_path, monkeyp
 
     monkeypatch.setattr(_owners.Tasks, "map", measured_map)
     rng = np.random.default_rng(1)
-    rows, files, most = 200_000, 20, []
+    rows, files = 200_000, 20
+    warm = str(tmp_path / "warm")
+    pq.write_table(pa.table({name: np.arange(1000) for name in ("k", "v", "a", "b", "c")}), f"{warm}.parquet")
     for i in range(files):
         columns = {name: rng.integers(0, 1 << 60, rows) for name in ("k", "v", "a", "b", "c")}
-        pq.write_table(pa.table(columns), tmp_path / f"{i}.parquet", row_group_size=50_000)
+        pq.write_table(pa.table(columns), tmp_path / f"{i:02}.parquet", row_group_size=50_000)
     options = dict(values=["v"], backend="ray", owners=1, piece_bytes=4 << 20)
-    for source, shards in (("0.parquet", 2), ("*.parquet", 32)):  # the first one loads what code needs
-        table = er.build(tmp_path / source[0], str(tmp_path / source), "k", shards=shards, **options)
+    tasks, driver = [], []
+    for count, shards in ((files // 2, 16), (files, 32)):
+        source = [str(tmp_path / f"{i:02}.parquet") for i in range(count)]
+        restart_peak()
+        before = kilobytes("VmRSS")
+        table = er.build(tmp_path / str(count), source, "k", shards=shards, **options)
+        driver.append(kilobytes("VmHWM") - before >> 10)
+        assert len(table) == count * rows
         with open(peaks) as file:
-            most.append(max(map(int, file)) >> 10)
+            tasks.append(max(map(int, file)) >> 10)
         os.unlink(peaks)
         table.close()
-    size = files * rows * 40 >> 20
-    assert len(er.open(tmp_path / "*", backend="local")) == files * rows
-    assert most[1] < size / 2, f"{most} MiB for {size} MiB"
+    shard, more = files * rows * 40 // 32 >> 20, files // 2 * rows * 40 >> 20
+    assert tasks[1] < tasks[0] + 6 * shard, f"{tasks} MiB, shards of {shard} MiB"
+    assert max(driver) < more / 4, f"{driver} MiB, {more} MiB more of source"
 
 
 def test_two_tables_are_joined_by_tasks(tables, tmp_path):

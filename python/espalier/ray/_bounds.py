@@ -110,6 +110,13 @@ class Bounds:
         ends = np.cumsum(np.bincount(ranges, minlength=len(self.full) + 1))
         return Partition(take_keys(keys, order), ends[:-1].tolist(), places)
 
+    def select(self, words: np.ndarray, flip: int, valid: np.ndarray | None, wanted: list[int]) -> Partition:
+        """The keys `words ^ flip` of some ranges with rows; the places are their positions in the batch."""
+        chosen = np.zeros(len(self.full), bool)
+        chosen[wanted] = True
+        places, keys, ends = _core.select_words(words, flip, valid, self._last_keys, chosen)
+        return Partition(keys, ends.tolist(), places)
+
     def range_of_rows(self, keys: Any, first_row: int) -> np.ndarray:
         """The range that each new row belongs to: rows are numbered from `first_row`."""
         return range_of_rows(self.codec, self.split_keys, self.split_rows, keys, first_row + np.arange(len(keys)))
@@ -177,7 +184,7 @@ class Partition:
 
     keys: Any
     ends: list[int]  # of the ranges with rows
-    places: np.ndarray  # of each key of the batch
+    places: np.ndarray  # partition(): of each key of the batch; select(): in the batch, of each key
 
     def groups(self) -> list[tuple[int, int, int]]:
         """(range, begin, end) of the ranges that have keys."""

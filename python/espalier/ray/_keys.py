@@ -217,6 +217,11 @@ class Codec:
     def questions(self, keys: Any, what: str = "keys") -> tuple[Any, np.ndarray, bool]:
         """(encoded keys, which have no NULL, whether it is one key). One column: anything that pyarrow makes an array
         of; several: a tuple, a list of tuples, a dict of columns, or a frame."""
+        asked = self.asked(keys, what)
+        return asked.encoded, asked.valid, asked.single
+
+    def asked(self, keys: Any, what: str = "keys") -> Asked:
+        """What questions() returns, encoded when it is needed."""
         columns, single = self._columns(keys, what)
         if len(columns) != len(self.names):
             raise ValueError(f"{what} have {len(columns)} columns, and the key has {len(self.names)}: {self.names}.")
@@ -226,7 +231,7 @@ class Codec:
                 valid &= column.is_valid().to_numpy(zero_copy_only=False)
         if single and not valid.all():
             raise TypeError(f"{what} is NULL, which equals nothing.")
-        return self._join([self._part(i, column) for i, column in enumerate(columns)]), valid, single
+        return Asked(self, columns, valid, single)
 
     def lower(self, keys: Any, closed: bool, what: str = "lo") -> tuple[Positions, np.ndarray, bool]:
         return self._end(keys, closed, False, what)
@@ -347,6 +352,32 @@ class Codec:
                 column = pa.array(column, self.types[i])
             return self.cast(i, column, place)
         return self.cast(i, pa.array(column), place)
+
+
+class Asked:
+    """Keys of a call, in the types of the key."""
+
+    def __init__(self, codec: Codec, columns: list[pa.Array], valid: np.ndarray, single: bool) -> None:
+        self._codec, self._columns = codec, columns
+        self.valid = valid  # which have no NULL
+        self.single = single
+        self._encoded: Any = None
+
+    @property
+    def encoded(self) -> Any:
+        if self._encoded is None:
+            self._encoded = self._codec._join([self._codec._part(i, c) for i, c in enumerate(self._columns)])
+        return self._encoded
+
+    @property
+    def words(self) -> tuple[np.ndarray, int]:
+        """(words, flip) of a key that is a word: `words ^ flip` are the encoded keys. One column of 64-bit integers or
+        times is not copied."""
+        (type, *others), column = self._codec.types, self._columns[0]
+        if others or width_of(type) != 8 or pa.types.is_floating(type):
+            return self.encoded, 0
+        numbers = numbers_of(column)
+        return numbers.view(np.uint64), 1 << 63 if numbers.dtype.kind == "i" else 0
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:

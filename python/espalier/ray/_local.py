@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from .. import _core
 from ._bounds import Bounds, Request
 from ._build import Executor, InProcess
 from ._files import read_current
-from ._shard import Base, Shard
+from ._keys import Asked
+from ._shard import Base, Shard, take_rows
 from ._table import Stale
 
 KEPT_GENERATIONS = 2
@@ -81,6 +83,32 @@ class Reader:
                 raise Stale(bounds.generation) from None  # swept
             raise ValueError(f"{error.filename} is damaged: it is missing; restore the file from a copy.") from None
 
+    def find_mine(
+        self,
+        bounds: Bounds,
+        ranges: list[int],
+        words: np.ndarray,
+        flip: int,
+        valid: np.ndarray | None,
+        columns: list[str],
+    ) -> tuple[np.ndarray, pa.Table | None, list[int]]:
+        """Of the keys `words ^ flip` those that belong to some ranges: a bit for each key of the batch that there is,
+        the rows in the order of the batch (None without columns), and the number of keys of each of the ranges."""
+        part = bounds.select(words, flip, valid, ranges)
+        groups = part.groups()
+        requests = [Request(r, "find", (part.keys[a:b], columns), b - a) for r, a, b in groups]
+        flags = np.zeros(len(part.keys), bool)
+        tables = []
+        for (_, begin, end), (some, table) in zip(groups, self.serve(bounds, requests)):
+            flags[begin:end] = some
+            tables.append(table)
+        counts = np.diff([0, *part.ends])[ranges].tolist()
+        rows = None
+        if columns:
+            schema = pa.schema([bounds.schema.field(name) for name in columns])
+            rows = take_rows(pa.concat_tables([schema.empty_table(), *tables]), np.argsort(part.places[flags]))
+        return _core.place_bits(flags, part.places, len(words)), rows, counts
+
     def rows(self, bounds: Bounds, i: int) -> pa.Table:
         """All rows of the i-th range with rows, in key order."""
         everything = bounds.codec.outside(1, False), bounds.codec.outside(1, True)
@@ -108,14 +136,17 @@ class Traffic:
 
     def add(self, bounds: Bounds, requests: list[Request], answers: list[Any], calls: int) -> None:
         sent = sum(bytes_of(r.arguments) for r in requests)
-        received = bytes_of(answers)
+        self.count(bounds, calls, sent, bytes_of(answers), [(r.range, r.weight) for r in requests])
+
+    def count(self, bounds: Bounds, calls: int, sent: int, received: int, work: list[tuple[int, int]]) -> None:
+        """`work`: (range with rows, questions) of each request."""
         with self._latch:
             self.calls += calls
-            self.requests += len(requests)
+            self.requests += len(work)
             self.sent += sent
             self.received += received
-            for r in requests:
-                self.load[int(bounds.full[r.range])] += r.weight
+            for range_, weight in work:
+                self.load[int(bounds.full[range_])] += weight
 
     def status(self) -> dict[str, int]:
         return {"calls": self.calls, "requests": self.requests, "sent": self.sent, "received": self.received}
@@ -154,6 +185,9 @@ class Local:
         answers = self._reader.serve(bounds, requests)
         self.traffic.add(bounds, requests, answers, len(requests))
         return answers
+
+    def ask_whole(self, bounds: Bounds, asked: Asked, columns: list[str]) -> None:
+        return None
 
     def status(self, bounds: Bounds) -> dict[str, Any]:
         return {

@@ -5,31 +5,42 @@ Ray restarts a killed owner (max_restarts=-1) and sends it the calls that it had
 read, so a call may run twice; its answer is used once. A request carries its generation. An owner opens that generation
 itself; when its files were swept it says so, and the router reloads the bounds.
 
+Small requests and answers are pickled here to byte strings, which Ray passes on as they are; the arrays of large ones go
+through its shared memory, which takes a millisecond more. A large batch of lookups is not divided by the router if
+all owners are on its node: it is written once to the shared memory, and each owner takes its own keys out of it.
+
 A shard with more than twice the median load gets a second owner, and calls alternate between both.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 try:
     import ray
 except ImportError:
     raise ImportError("espalier.ray with backend='ray' needs Ray: pip install 'espalier[ray]'.") from None
 
+from .. import _core
 from ._bounds import Bounds, Request
 from ._build import Executor
-from ._local import Reader, Traffic, shards_of
+from ._keys import Asked
+from ._local import Reader, Traffic, bytes_of, shards_of
 from ._packing import pack, unpack
 from ._table import Stale
 
 SMALL_BATCH = 4096  # questions; greater batches do not wait for others
+PIECE = 90_000  # bytes of an answer that Ray sends with the reply: it writes 100 KiB and more to its store
+MOST_PIECES = 16
+WHOLE_BATCH = 1 << 15  # questions; the owners divide greater batches
 LOAD_CHECK = 32  # calls between two looks at the load
 MOST_FAILURES = 3
 _LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.exceptions.WorkerCrashedError)
@@ -38,15 +49,35 @@ _LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.excep
 class _Owner:
     """The actor."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, threads: int) -> None:
+        _core.limit_threads(threads)
         self._reader = Reader(root)
+        self._node = ray.get_runtime_context().get_node_id()
 
-    def serve(self, batch: list[tuple[Any, ...]]) -> tuple[int, list[tuple[str, Any]]]:
-        """The process, and for each item ("answers", packed list), ("stale", None) or ("error", exception)."""
-        return os.getpid(), [self._serve(*item) for item in batch]
+    def serve(self, batch: bytes | list[tuple[Any, ...]], pieces: int, *arrays: np.ndarray) -> Any:
+        """(process, node, answers); for each item ("answers", packed list), ("stale", None) or ("error", exception).
+        It is pickled and cut if it fits that many pieces. `arrays` are those that items share with calls to other
+        owners, in the order of the items."""
+        items = pickle.loads(batch) if isinstance(batch, bytes) else batch
+        shared = iter(arrays)
+        answers = [self._serve(shared, *item) for item in items]
+        made = os.getpid(), self._node, answers
+        if bytes_of(answers) < pieces * PIECE and all(kind != "error" for kind, _ in answers):
+            data = pickle.dumps(made, 5)
+            if len(data) <= pieces * PIECE:
+                cut = [data[i * PIECE : (i + 1) * PIECE] for i in range(pieces)]
+                return cut if pieces > 1 else data
+        return made if pieces == 1 else [made, *[b""] * (pieces - 1)]
 
-    def _serve(self, generation: int, ranges: list[int], operation: str, arguments: Any) -> tuple[str, Any]:
+    def _serve(
+        self, arrays: Iterator[np.ndarray], generation: int, ranges: list[int], operation: str, arguments: Any
+    ) -> tuple[str, Any]:
         try:
+            if operation == "find_mine":  # takes its arrays in any case
+                has_valid, flip, columns = arguments
+                words, valid = next(arrays), next(arrays) if has_valid else None
+                bounds = self._reader.bounds(generation)
+                return "answers", self._reader.find_mine(bounds, ranges, words, flip, valid, columns)
             requests = [Request(r, operation, one, 0) for r, one in zip(ranges, unpack(arguments))]
             return "answers", pack(self._reader.serve(self._reader.bounds(generation), requests))
         except Stale:
@@ -59,7 +90,7 @@ class _Owner:
             "pid": os.getpid(),
             "bytes": self._reader.open_bytes,
             "shards": self._reader.open_shards,
-            "node": ray.get_runtime_context().get_node_id(),
+            "node": self._node,
         }
 
 
@@ -102,9 +133,20 @@ class Tasks:
 class _Item:
     """Requests of one call to one owner: one operation."""
 
-    def __init__(self, generation: int, requests: list[Request]) -> None:
-        packed = pack([request.arguments for request in requests])
-        self.content = generation, [request.range for request in requests], requests[0].operation, packed
+    def __init__(
+        self,
+        generation: int,
+        ranges: list[int],
+        operation: str,
+        arguments: Any,
+        weight: int,
+        shared: Sequence[Any] = (),
+        answer_bytes: int = 0,
+    ) -> None:
+        self.content = generation, ranges, operation, arguments
+        self.is_small = weight < SMALL_BATCH
+        self.shared = shared  # references to arrays, which the arguments go on with
+        self.answer_bytes = answer_bytes  # at least, if it is known
         self.batch: _Batch | None = None
         self.sent = threading.Event()
         self.answer: tuple[str, Any] = ("", None)
@@ -117,7 +159,7 @@ class _Batch:
         self._lane, self._items = lane, items
         self._latch = threading.Lock()
         self._received = False
-        self._reference = lane.call(items)
+        self._references = lane.call(items)
 
     def receive(self) -> None:
         with self._latch:
@@ -125,15 +167,16 @@ class _Batch:
                 return
             while True:
                 try:
-                    pid, answers = ray.get(self._reference)
+                    answer = ray.get(self._references)
                     break
                 except _LOST:  # its node went away with the answer; asking again is safe
                     self._lane.revive()
-                    self._reference = self._lane.call(self._items)
-            for item, answer in zip(self._items, answers):
-                item.answer = answer
+                    self._references = self._lane.call(self._items)
+            pid, node, answers = pickle.loads(b"".join(answer)) if isinstance(answer[0], bytes) else answer[0]
+            for item, one in zip(self._items, answers):
+                item.answer = one
             self._received = True
-        self._lane.received(pid)
+        self._lane.received(pid, node)
 
 
 class _Lane:
@@ -143,15 +186,23 @@ class _Lane:
         self._make = make
         self.actor = make()
         self.calls = self.restarts = self.pid = 0
+        self.node = ""  # where its last answer came from
         self._failures = 0  # owners in a row that did not start
         self._gather = gather
         self._latch = threading.Lock()
         self._pending: list[_Item] = []
         self._in_flight = 0
 
-    def call(self, items: list[_Item]) -> Any:
+    def call(self, items: list[_Item]) -> list[Any]:
         self.calls += 1
-        return self.actor.serve.remote([item.content for item in items])
+        contents: Any = [item.content for item in items]
+        if all(item.is_small or item.shared for item in items):
+            contents = pickle.dumps(contents, 5)
+        arrays = [array for item in items for array in item.shared]
+        pieces = 1 + sum(item.answer_bytes for item in items) // PIECE
+        if pieces == 1 or pieces > MOST_PIECES:
+            return [self.actor.serve.remote(contents, 1, *arrays)]
+        return self.actor.serve.options(num_returns=pieces).remote(contents, pieces, *arrays)
 
     def revive(self) -> None:
         """After a call was lost: wait until Ray has restarted the owner, or make a new one if Ray gave it up. Raises if
@@ -168,12 +219,10 @@ class _Lane:
                     raise RuntimeError(f"owners of shards cannot be started: {error}") from error
                 self.actor = self._make()
 
-    def submit(self, generation: int, requests: list[Request]) -> _Item:
-        item = _Item(generation, requests)
+    def submit(self, item: _Item) -> _Item:
         with self._latch:
             self._pending.append(item)
-            small = sum(r.weight for r in requests) < SMALL_BATCH
-            if self._in_flight == 0 or not small or self._gather <= 0:
+            if self._in_flight == 0 or not item.is_small or self._gather <= 0:
                 self._send()
         return item
 
@@ -194,11 +243,11 @@ class _Lane:
         item.batch.receive()
         return item.answer
 
-    def received(self, pid: int) -> None:
+    def received(self, pid: int, node: str) -> None:
         with self._latch:
             if self.pid not in (0, pid):
                 self.restarts += 1
-            self.pid = pid
+            self.pid, self.node = pid, node
             self._in_flight -= 1
             if self._pending and self._in_flight == 0:
                 self._send()
@@ -236,7 +285,7 @@ class Owners:
         self._wanted = owners
         self._gather = gather_ms / 1000
         # Owners reserve no CPU by default: tasks of a compaction, which do, would wait for them for ever.
-        self._options = {
+        self._options: dict[str, Any] = {
             "max_restarts": -1,
             "max_task_retries": -1,
             "num_cpus": num_cpus,
@@ -247,17 +296,23 @@ class Owners:
         self._lanes: list[_Lane] = []
         self._second: dict[int, int] = {}
         self._turn = self._first_owners = 0
+        self._threads = 1  # of each owner
+        self._node = ""  # of this process
 
     def _start(self, bounds: Bounds) -> None:
         with self._latch:
             if self._lanes:
                 return
+            self._node = ray.get_runtime_context().get_node_id()
             wanted = self._wanted or max(1, int(ray.cluster_resources().get("CPU", 1)))
             self._first_owners = min(wanted, len(bounds.ranges))
+            # Owners share the cores of their nodes; threads of several would wait for each other.
+            cores = int(ray.cluster_resources().get("CPU", 1))
+            self._threads = max(1, int(self._options["num_cpus"]) or cores // self._first_owners)
             self._lanes = [_Lane(self._make, self._gather) for _ in range(self._first_owners)]
 
     def _make(self) -> Any:
-        return ray.remote(_Owner).options(**self._options).remote(self.root)
+        return ray.remote(_Owner).options(**self._options).remote(self.root, self._threads)
 
     def owners_of(self, bounds: Bounds, n: int) -> list[int]:
         first = n * self._first_owners // len(bounds.ranges)
@@ -265,6 +320,46 @@ class Owners:
         return [first] if second is None or second == first else [first, second]
 
     def ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
+        lanes, parts = self._route(bounds, [request.range for request in requests])
+        items = []
+        for owner, which in parts.items():
+            mine = [requests[i] for i in which]
+            packed = pack([request.arguments for request in mine])
+            weight = sum(request.weight for request in mine)
+            item = _Item(bounds.generation, [request.range for request in mine], mine[0].operation, packed, weight)
+            items.append((lanes[owner], lanes[owner].submit(item)))
+        answers: list[Any] = [None] * len(requests)
+        for which, content in zip(parts.values(), self._receive(bounds, items)):
+            for i, one in zip(which, unpack(content)):
+                answers[i] = one
+        self.traffic.add(bounds, requests, answers, len(items))
+        return answers
+
+    def ask_whole(
+        self, bounds: Bounds, asked: Asked, columns: list[str]
+    ) -> list[tuple[np.ndarray, pa.Table | None]] | None:
+        n = len(asked.valid)
+        if n < WHOLE_BATCH or not bounds.codec.is_word:
+            return None
+        lanes, parts = self._route(bounds, list(range(len(bounds.full))))
+        if any(lanes[owner].node != self._node for owner in parts):
+            return None
+        words, flip = asked.words
+        arrays = [words] if asked.valid.all() else [words, asked.valid]
+        shared = [ray.put(array) for array in arrays]
+        arguments = len(arrays) > 1, flip, columns
+        items = []
+        for owner, ranges in parts.items():
+            item = _Item(bounds.generation, ranges, "find_mine", arguments, n, shared, n // 8 + 1000)
+            items.append((lanes[owner], lanes[owner].submit(item)))
+        answers = self._receive(bounds, items)
+        work = [pair for ranges, (_, _, counts) in zip(parts.values(), answers) for pair in zip(ranges, counts)]
+        sent, received = sum(array.nbytes for array in arrays), bytes_of([answer[:2] for answer in answers])
+        self.traffic.count(bounds, len(items), sent, received, [pair for pair in work if pair[1]])
+        return [(bits, rows) for bits, rows, _ in answers]
+
+    def _route(self, bounds: Bounds, ranges: list[int]) -> tuple[list[_Lane], dict[int, list[int]]]:
+        """The lanes, and for each owner which elements of `ranges` it is asked."""
         self._start(bounds)
         with self._latch:
             self._turn += 1
@@ -272,27 +367,18 @@ class Owners:
             if turn % LOAD_CHECK == 0:
                 self._spread(bounds)
             parts: dict[int, list[int]] = {}
-            for i, request in enumerate(requests):
-                owners = self.owners_of(bounds, int(bounds.full[request.range]))
+            for i, range_ in enumerate(ranges):
+                owners = self.owners_of(bounds, int(bounds.full[range_]))
                 parts.setdefault(owners[turn % len(owners)], []).append(i)
-            lanes = list(self._lanes)
-        items = [
-            (lanes[o], which, lanes[o].submit(bounds.generation, [requests[i] for i in which]))
-            for o, which in parts.items()
-        ]
-        answers: list[Any] = [None] * len(requests)
-        problems: list[tuple[str, Any]] = []
-        for lane, which, item in items:
-            kind, content = lane.answer(item)
+            return list(self._lanes), parts
+
+    def _receive(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
+        """The answers of all items, or the first problem when all of them have come."""
+        answers = [lane.answer(item) for lane, item in items]
+        for kind, content in answers:
             if kind != "answers":
-                problems.append((kind, content))
-                continue
-            for i, one in zip(which, unpack(content)):
-                answers[i] = one
-        for kind, content in problems:
-            raise Stale(bounds.generation) if kind == "stale" else content
-        self.traffic.add(bounds, requests, answers, len(items))
-        return answers
+                raise Stale(bounds.generation) if kind == "stale" else content
+        return [content for _, content in answers]
 
     def _spread(self, bounds: Bounds) -> None:
         """Second owners for shards with more than twice the median load."""

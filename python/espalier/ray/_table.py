@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from . import _build, _files, _partials
 from ._bounds import Bounds, Request
-from ._keys import Positions, of_numbers, piece_of
+from ._keys import Asked, Positions, of_numbers, piece_of
 from ._shard import take_rows
 
 _T = TypeVar("_T")
@@ -37,6 +37,12 @@ class Backend(Protocol):
 
     def ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
         """The answer of each request."""
+
+    def ask_whole(
+        self, bounds: Bounds, asked: Asked, columns: list[str]
+    ) -> list[tuple[np.ndarray, pa.Table | None]] | None:
+        """Give the whole batch to each owner, which takes its own keys: the bits and rows of Reader.find_mine(). None
+        if the router shall divide it."""
 
     def status(self, bounds: Bounds) -> dict[str, Any]: ...
 
@@ -138,9 +144,9 @@ class Table:
         (for several key columns, a tuple) gives a dict, and a missing one is a KeyError."""
         bounds = self._bounds
         wanted = self._columns(bounds, columns)
-        encoded, valid, single = bounds.codec.questions(keys)
-        found, rows = self._read(lambda b: self._find(b, encoded, valid, wanted))
-        if single:
+        asked = bounds.codec.asked(keys)
+        found, rows = self._read(lambda b: self._find(b, asked, wanted))
+        if asked.single:
             if not found[0]:
                 raise KeyError(f"the table does not have the key {keys!r}.")
             return rows.to_pylist()[0]
@@ -149,15 +155,19 @@ class Table:
 
     def contains(self, keys: Any) -> Any:
         """Whether the table has each key."""
-        encoded, valid, single = self._bounds.codec.questions(keys)
-        found, _ = self._read(lambda b: self._find(b, encoded, valid, []))
-        return bool(found[0]) if single else found
+        asked = self._bounds.codec.asked(keys)
+        found, _ = self._read(lambda b: self._find(b, asked, []))
+        return bool(found[0]) if asked.single else found
 
     __contains__ = contains
 
-    def _find(self, bounds: Bounds, keys: Any, valid: np.ndarray, columns: list[str]) -> tuple[np.ndarray, pa.Table]:
+    def _find(self, bounds: Bounds, asked: Asked, columns: list[str]) -> tuple[np.ndarray, pa.Table]:
         """Which keys there are, and their rows, in the order of the keys."""
-        part = bounds.partition(keys, valid)
+        answers = self.backend.ask_whole(bounds, asked, columns)
+        if answers is not None:
+            return self._merged(bounds, len(asked.valid), answers, columns)
+        valid = asked.valid
+        part = bounds.partition(asked.encoded, valid)
         groups = part.groups()
         requests = [Request(r, "find", (piece_of(part.keys, a, b), columns), b - a) for r, a, b in groups]
         hits = np.zeros(len(valid), bool)
@@ -171,6 +181,23 @@ class Table:
         table = pa.concat_tables([schema.empty_table(), *tables])
         if columns:
             table = take_rows(table, (np.cumsum(hits) - 1)[part.places[found]])
+        return found, table
+
+    def _merged(
+        self, bounds: Bounds, n: int, answers: list[tuple[np.ndarray, pa.Table | None]], columns: list[str]
+    ) -> tuple[np.ndarray, pa.Table]:
+        """_find(), from what owners found of a batch that they divided."""
+        bits = np.zeros((n + 7) // 8, np.uint8)
+        for some, _ in answers:
+            bits |= some
+        found = np.unpackbits(bits, count=n).view(bool)
+        schema = pa.schema([bounds.schema.field(name) for name in columns])
+        table = pa.concat_tables([schema.empty_table(), *(rows for _, rows in answers if rows is not None)])
+        if columns:  # the rows of an answer are in the order of its bits
+            places = np.concatenate([np.flatnonzero(np.unpackbits(some, count=n)) for some, _ in answers])
+            order = np.empty(n, np.int64)
+            order[places] = np.arange(len(places))
+            table = take_rows(table, order[found])
         return found, table
 
     # ---- ranges ----------------------------------------
