@@ -168,5 +168,5 @@ def load(path: Any, verify: bool, device: Any = None) -> Index:
 
         if header["tree"] != "FixedIndex":
             raise TypeError(f"{name} holds an index of text, which works in host memory: open it without device.")
-        return Index._of_tree(_gpu.GpuIndex.of_parts(*parts, header["keep"], _gpu.ordinal_of(device)))
+        return Index._of_tree(_gpu.GpuIndex.of_parts(*parts, header["keep"], _gpu.devices.ordinal_of(device)))
     return Index._of_tree(getattr(_core, header["tree"]).of_parts(*parts, header["keep"]))

@@ -11,12 +11,13 @@ from . import _core, _queries
 from ._answers import wrap
 from ._arguments import is_on_gpu
 from ._index import _RAISE, Index, _one, _refuse_open, device_of, name_of, on_stream
+from ._map_arguments import MapCalls, array_of, ends_of, equal, scalar_of, values_as
 
 _OPERATIONS = ("find", "insert", "update", "replace", "discard")  # in the order of blink_op
 _WRITING = (1, 2, 3)
 
 
-class SortedMap:
+class SortedMap(MapCalls):
     """Ordered map from numbers, bool, times, str or bytes to numbers, bool or times, for single keys and for arrays.
 
     key_dtype, value_dtype: NumPy dtypes ("u8" is uint64, "f8" float64, "M8[ns]"), and for keys of any length "str" or
@@ -27,7 +28,7 @@ class SortedMap:
     Threads may read and write at the same time.
     """
 
-    __slots__ = ("_tree", "_dtype", "_value_dtype", "_sorted")
+    __slots__ = ()
 
     def __init__(self, key_dtype: Any, value_dtype: Any = None, items: Any = None, *, device: Any = None) -> None:
         if isinstance(key_dtype, (Mapping, Set, list, tuple, np.ndarray)):
@@ -48,21 +49,11 @@ class SortedMap:
         elif on_gpu:
             from . import _gpu
 
-            self._set(_gpu.GpuMap.of_parts(np.empty(0, key), values, _gpu.ordinal_of(device)))
+            self._set(_gpu.GpuMap.of_parts(np.empty(0, key), values, _gpu.devices.ordinal_of(device)))
         else:
             self._set(_core.SortedMap(np.empty(0, key), values))
         if items is not None:
             self.update(*items) if isinstance(items, tuple) else self.update(items)
-
-    def _set(self, tree: Any) -> None:
-        self._tree = tree
-        self._dtype = tree.dtype
-        self._value_dtype = tree.value_dtype
-        self._sorted: tuple[int, np.ndarray, np.ndarray | None] | None = None
-
-    @property
-    def _is_text(self) -> bool:
-        return not isinstance(self._dtype, np.dtype)
 
     # ---- properties ----------------------------------------
 
@@ -81,7 +72,7 @@ class SortedMap:
             (keys, values), (keys2, values2) = self._elements(), other._elements()
             if len(keys) != len(keys2) or (values is None) != (values2 is None):
                 return False
-            return _equal(keys, keys2) and (values is None or _equal(values, values2))
+            return equal(keys, keys2) and (values is None or equal(values, values2))
         if isinstance(other, Mapping) and self._value_dtype is not None:
             return len(other) == len(self) and dict(self.items()) == other
         if isinstance(other, Set) and self._value_dtype is None:
@@ -172,7 +163,7 @@ class SortedMap:
         if values is not None:
             if self._value_dtype is None:
                 raise TypeError("this SortedMap is a set: it takes keys only.")
-            values = _values_as(values, self._value_dtype)
+            values = values_as(values, self._value_dtype)
         found, done = tree.apply(codes, queries.values, values)
         return None if found is None else wrap(found, queries.kind), wrap(done, queries.kind)
 
@@ -314,19 +305,19 @@ class SortedMap:
         if len(keys) == 0:
             raise IndexError("the map has become empty.")
         at = index if len(keys) > 1 else 0
-        return _scalar(keys, at), _scalar(values, at)
+        return scalar_of(keys, at), scalar_of(values, at)
 
     def _first(self) -> tuple[Any, Any]:
         """The first key and its value, in arrays that are empty if the map is."""
         if self._is_text:
             return self._tree.range(None, None, "both", 1)[1:]
-        keys, values, ok = self._tree.lower_bound(_ends_of(self._dtype)[0])
+        keys, values, ok = self._tree.lower_bound(ends_of(self._dtype)[0])
         return keys[ok], None if values is None else values[ok]
 
     def _last(self) -> tuple[Any, Any]:
         if self._is_text:
             return self._tree.last()
-        last = _ends_of(self._dtype)[1]
+        last = ends_of(self._dtype)[1]
         keys, values, ok = (
             self._tree.lower_bound(last) if self._tree.contains(last)[0] else self._tree.predecessor(last)
         )
@@ -344,7 +335,7 @@ class SortedMap:
         if is_on_gpu(q) and self.device != "cpu":
             return self.snapshot().searchsorted(q, side)
         queries = _queries.read(q, self._dtype)
-        lowest = _queries.read(_ends_of(self._dtype)[0], self._dtype)._replace(null=None, kind="scalar")
+        lowest = _queries.read(ends_of(self._dtype)[0], self._dtype)._replace(null=None, kind="scalar")
         a, b = _queries.closed_ends(lowest, queries, "left" if side == "left" else "both")
         ranks = self._tree.count(a, b, "both")
         if queries.null is not None:
@@ -358,7 +349,7 @@ class SortedMap:
         range()."""
         self._need_text(p)
         keys = self._tree.prefix(p, limit)
-        return (_array(keys[0]), keys[1]) if len(keys) == 2 else keys
+        return (array_of(keys[0]), keys[1]) if len(keys) == 2 else keys
 
     def count_prefix(self, p: Any) -> Any:
         """Number of keys that begin with each prefix."""
@@ -438,7 +429,7 @@ class SortedMap:
         tree = self._tree if stream is None else on_stream(self._tree, stream)
         answer = tree.range(lo, hi, closed, limit)
         if answer is not None:
-            return answer[0], _array(answer[1]), answer[2]
+            return answer[0], array_of(answer[1]), answer[2]
         a, b, _ = self._ends(lo, hi, closed)
         return self._tree.range(a, b, "both", limit)
 
@@ -529,169 +520,6 @@ class SortedMap:
         if self.device != "cpu":
             return _restore_on_gpu, (self._tree.device, *self._tree.parts())
         return _restore, self._tree.parts()
-
-    # ---- arguments ----------------------------------------
-
-    def _on(self, stream: Any) -> Any:
-        return self._tree if stream is None else on_stream(self._tree, stream)
-
-    def _pairs(self, keys: Any, values: Any) -> tuple[Any, Any]:
-        if values is None and isinstance(keys, SortedMap):
-            return keys._tree.elements()
-        if values is None and isinstance(keys, Mapping):
-            return list(keys.keys()), list(keys.values())
-        if values is None and self._value_dtype is not None:
-            raise TypeError("values are missing: give keys and values, or a mapping.")
-        if values is not None and self._value_dtype is None:
-            raise TypeError("this SortedMap is a set: it takes keys only.")
-        return keys, values
-
-    def _write(self, call: Any, keys: Any, values: Any) -> Any:
-        if keys is None:
-            _queries.refuse_none("keys")
-        done = call(keys, values)
-        if done is not None:
-            return done
-        if self._is_text:
-            return call(keys, _values_as(values, self._value_dtype))
-        queries = _queries.read(keys, self._dtype, "keys")
-        inexact = queries.inexact
-        if inexact is not None:
-            raise ValueError(f"keys: element {int(np.argmax(inexact))} is not a value of dtype {self._dtype}.")
-        if self._value_dtype is not None:
-            values = _values_as(values, self._value_dtype)
-        done = call(queries.values, values)
-        return done if done is True else wrap(done, queries.kind)  # assign() has no answers
-
-    def _one_key(self, key: Any) -> Any:
-        if self._is_text:
-            if not isinstance(key, self._dtype):
-                raise TypeError(f"key is of type {type(key).__name__}, and the keys are {name_of(self._dtype)}.")
-            return key
-        queries = _queries.read(key, self._dtype, "key")
-        if queries.inexact is not None:
-            raise ValueError(f"key {key!r} is not a value of dtype {self._dtype}.")
-        return queries.values
-
-    def _seek(self, call: Any, q: Any) -> tuple[Any, Any, Any]:
-        if q is None:
-            _queries.refuse_none()
-        answer = call(q)
-        if answer is not None:
-            return answer
-        queries = _queries.read(q, self._dtype)
-        if queries.gap is not None or queries.below is not None:
-            raise TypeError(f"queries have dtype {queries.source.dtype} and are not all values of {self._dtype}.")
-        keys, values, ok = call(queries.values)
-        if queries.null is not None:
-            ok[queries.null] = False
-        return (
-            wrap(keys, queries.kind),
-            None if values is None else wrap(values, queries.kind),
-            wrap(ok, queries.kind),
-        )
-
-    def _ends(
-        self, lo: Any, hi: Any, closed: str, whole: tuple[bool, bool] = (False, False)
-    ) -> tuple[np.ndarray, np.ndarray, str]:
-        low, high = _queries.read(lo, self._dtype, "lo"), _queries.read(hi, self._dtype, "hi")
-        if whole[0]:
-            low = low._replace(null=None)
-        if whole[1]:
-            high = high._replace(null=None)
-        a, b = _queries.closed_ends(low, high, closed)
-        return a, b, high.kind if low.kind == "scalar" else low.kind
-
-    def _missing(self, default: Any) -> np.ndarray | None:
-        dtype = self._dtype if self._value_dtype is None else self._value_dtype
-        if default is not _RAISE:
-            return _one(default, dtype)
-        if dtype.kind not in "fmM":
-            return None
-        return np.array([np.nan if dtype.kind == "f" else "NaT"], dtype=dtype)
-
-    def _aggregate(self, op: str, lo: Any, hi: Any, closed: str, fallback: np.ndarray | None, stream: Any) -> Any:
-        if lo is None or hi is None:
-            _refuse_open(lo)
-        try:
-            tree = self._tree if stream is None else on_stream(self._tree, stream)
-            answer = tree.aggregate(op, lo, hi, closed, fallback)
-            if answer is not None:
-                return answer
-            a, b, kind = self._ends(lo, hi, closed)
-            return wrap(self._tree.aggregate(op, a, b, "both", fallback), kind)
-        except OverflowError as error:
-            raise _queries.sum_overflow(error) from None
-
-    def _elements(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Keys and values in key order."""
-        keys, values = self._tree.elements()
-        return _array(keys), values
-
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray | None]:
-        version = self._tree.version
-        if self._sorted is None or self._sorted[0] != version:
-            self._sorted = (version, *self._elements())
-        return self._sorted[1], self._sorted[2]
-
-
-def _ends_of(dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest key that there can be."""
-    lowest, highest = _queries._limits(dtype)
-    return np.array([lowest], dtype=dtype), np.array([np.nan if dtype.kind == "f" else highest], dtype=dtype)
-
-
-def _array(keys: Any) -> np.ndarray:
-    return np.array(keys, dtype=object) if isinstance(keys, list) else keys
-
-
-def _scalar(values: Any, i: int) -> Any:
-    if values is None:
-        return None
-    one = values[i]
-    return one.item() if isinstance(one, np.generic) and values.dtype.kind not in "mM" else one
-
-
-def _values_as(values: Any, dtype: np.dtype) -> np.ndarray:
-    """Values in this dtype; integers must fit, and floats may be rounded to a narrower float."""
-    if np.isscalar(values):
-        return _one(values, dtype, "values")
-    array, valid, _ = _core.to_numpy(values, "values")
-    if valid is not None:
-        raise ValueError(f"values: element {int(np.argmin(valid))} is NULL: replace it.")
-    if len(array) == 0:
-        return np.empty(0, dtype=dtype)
-    if dtype.kind in "iu" and array.dtype.kind in "iub":
-        converted, gap, below, null = _queries._convert(array, dtype, "values")
-        for mask in (gap, below, null):
-            if mask is not None and mask.any():
-                raise OverflowError(f"values: element {int(np.argmax(mask))} does not fit {dtype}.")
-        return np.ascontiguousarray(converted)
-    if dtype.kind in "mM" and array.dtype.kind == dtype.kind:
-        converted, gap, below, null = _queries._convert(array, dtype, "values")
-        for mask in (gap, below):
-            if mask is not None and mask.any():
-                raise ValueError(f"values: element {int(np.argmax(mask))} is not a value of dtype {dtype}.")
-        return np.ascontiguousarray(converted if null is None else np.where(null, dtype.type("NaT"), converted))
-    if dtype.kind == "b" and array.dtype.kind != "b":
-        raise TypeError(f"values have dtype {array.dtype}, and the map has {dtype}.")
-    return np.ascontiguousarray(array.astype(dtype, casting="same_kind"))
-
-
-def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equality of numbers without a common type, which would round; NaN equals NaN, as it does among keys."""
-    if a.dtype.kind == "O" or b.dtype.kind == "O":  # str or bytes
-        return bool(np.array_equal(a, b))
-    if a.dtype == b.dtype:
-        return bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM"))
-    times = {"m", "M"}
-    if a.dtype.kind != b.dtype.kind and times & {a.dtype.kind, b.dtype.kind}:
-        return False
-    if b.dtype.kind == "b":
-        a, b = b, a
-    queries = _queries.read(a, b.dtype)
-    return queries.inexact is None and bool(np.array_equal(queries.values, b, equal_nan=b.dtype.kind in "fmM"))
-
 
 def _restore(*parts: Any) -> SortedMap:
     result = SortedMap.__new__(SortedMap)

@@ -1,4 +1,4 @@
-// bind_device_index.cpp - espalier._core.DeviceIndex, DeviceMap and what their calls need, which espalier/_gpu.py
+// bind_device_index.cpp - espalier._core.DeviceIndex, DeviceMap and what their calls need, which espalier/_gpu
 // wraps.
 #include <nanobind/stl/string_view.h>
 

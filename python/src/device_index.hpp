@@ -1,5 +1,5 @@
 // device_index.hpp - an index and a map in the memory of a GPU: espalier._core.DeviceIndex and DeviceMap, which
-// espalier/_gpu.py wraps.
+// espalier/_gpu wraps.
 //
 // Arguments are addresses of memory of the device (as integers) and the handle of a stream: the wrapper checks types
 // and lengths, and allocates what answers are written to. A call is enqueued on its stream and returns, unless it says

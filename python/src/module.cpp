@@ -11,6 +11,7 @@ void bind_fixed_index(nb::module_& m);
 void bind_text_index(nb::module_& m);
 void bind_sorted_map(nb::module_& m);
 void bind_partition(nb::module_& m);
+void bind_threads(nb::module_& m);
 void bind_text_map(nb::module_& m);
 void bind_device_index(nb::module_& m);
 }  // namespace espalier::python
@@ -30,4 +31,5 @@ NB_MODULE(_core, m) {
   bind_device_index(m);
   bind_joins(m);
   bind_partition(m);
+  bind_threads(m);
 }

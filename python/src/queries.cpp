@@ -139,12 +139,4 @@ nb::object scalar_at(const data_type& type, const void* data, std::size_t i) {
   return nb::steal(number);
 }
 
-const device& cpu() {
-  // Not destroyed: threads of the interpreter may still use it when static objects are.
-  // With one thread a loop is one piece, which Ctrl-C would not interrupt.
-  static const device* const all_cores =
-      new device(device::cpu().threads() == 1 ? device::cpu(2) : device::cpu());
-  return *all_cores;
-}
-
 }  // namespace espalier::python

@@ -10,15 +10,16 @@ import pytest
 
 import espalier as es
 from espalier import _core, _gpu
+from espalier._gpu import arrays, devices
 from gpu_cases import DLPack, HostInterface, Interface, same
 from gpu_properties import OnGpu
 
 
 @pytest.fixture
 def host_is_a_gpu(monkeypatch):
-    monkeypatch.setattr(_gpu, "host_is_a_gpu", True)
-    ordinal_of = _gpu.ordinal_of
-    monkeypatch.setattr(_gpu, "ordinal_of", lambda device: -1 if device == "cuda" else ordinal_of(device))
+    monkeypatch.setattr(devices, "host_is_a_gpu", True)
+    ordinal_of = devices.ordinal_of
+    monkeypatch.setattr(devices, "ordinal_of", lambda device: -1 if device == "cuda" else ordinal_of(device))
 
 
 @pytest.mark.usefixtures("host_is_a_gpu")
@@ -89,12 +90,12 @@ class TestInHostMemory(OnGpu):
         same(ix.get_indexer(broadcast).to_numpy(), np.zeros(4, "i8"))
 
     def test_dlpack_asks_for_our_stream(self, monkeypatch):
-        monkeypatch.setattr(_gpu, "CUDA_MEMORY", (1,))
+        monkeypatch.setattr(arrays, "CUDA_MEMORY", (1,))
         import espalier._arguments
 
         monkeypatch.setattr(espalier._arguments, "CUDA_MEMORY", (1,))
-        read = _gpu._read_dlpack
-        monkeypatch.setattr(_gpu, "_read_dlpack", lambda *a: read(*a)._replace(device=-1))
+        read = arrays._read_dlpack
+        monkeypatch.setattr(arrays, "_read_dlpack", lambda *a: read(*a)._replace(device=-1))
         ix = es.Index(np.arange(10), device="cuda")
         array = DLPack(np.array([3, 30, 4])[::2], device=(1, 0))
         same(ix.contains(array).to_numpy(), np.array([True, True]))
@@ -118,14 +119,14 @@ def test_streams():
         def __cuda_stream__(self):
             return (0, 99)
 
-    assert [_gpu.handle_of(s, 1) for s in (Cupy(), Torch(), Protocol(), 0, 2, np.int64(7))] == [1, 1234, 99, 1, 2, 7]
+    assert [devices.handle_of(s, 1) for s in (Cupy(), Torch(), Protocol(), 0, 2, np.int64(7))] == [1, 1234, 99, 1, 2, 7]
     with pytest.raises(ValueError, match="cuda:1.*cuda:0"):
-        _gpu.handle_of(Torch(), 0)
+        devices.handle_of(Torch(), 0)
     for wrong in (-1,):
         with pytest.raises(ValueError):
-            _gpu.handle_of(wrong, 0)
+            devices.handle_of(wrong, 0)
     with pytest.raises(TypeError):
-        _gpu.handle_of(True, 0)
+        devices.handle_of(True, 0)
 
 
 def test_devices():
@@ -135,10 +136,10 @@ def test_devices():
     class Cupy:
         id = 3
 
-    assert [_gpu.ordinal_of(d) for d in ("cuda", "cuda:1", "cpu", 4, Torch(), Cupy())] == [0, 1, -1, 4, 2, 3]
+    assert [devices.ordinal_of(d) for d in ("cuda", "cuda:1", "cpu", 4, Torch(), Cupy())] == [0, 1, -1, 4, 2, 3]
     for wrong in ("gpu", "cuda:", "cuda:x", -1, None, True):
         with pytest.raises(ValueError, match="device"):
-            _gpu.ordinal_of(wrong)
+            devices.ordinal_of(wrong)
 
 
 def no_gpu():
