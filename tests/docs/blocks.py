@@ -218,11 +218,11 @@ def unknown_options(program: str) -> list[str]:
 
 
 def link(prefix: str, cuda: str) -> int:
-    """What a reader of the first page does behind scripts/demo and cmake --install."""
+    """What a reader of the first page does behind cmake --install."""
     (program,) = [b for b in blocks_of(ROOT / "README.md") if b.language == "cpp" and "// sum.cpp" in b.text]
     (command,) = [c for place, c in commands(r"^(g\+\+ .*sum\.cpp.*)") if place.startswith("README.md")]
     if cuda:
-        ((_, more),) = re.findall(r"^# of (build/cuda), behind that: (.*)$", (ROOT / "docs/cpp.md").read_text(), re.M)
+        ((_, more),) = re.findall(r"^# with the (GPU side), .* behind that: (.*)$", (ROOT / "docs/cpp.md").read_text(), re.M)
         more = more.replace("/usr/local/cuda/lib64", f"{cuda}/../lib64")
         command = command.replace(" && ", f" {more} && ")
     with tempfile.TemporaryDirectory() as folder:
