@@ -60,16 +60,17 @@ function(espalier_cuda_options target)
                                              CUDA_RUNTIME_LIBRARY Static LINKER_LANGUAGE CXX)
 endfunction()
 
-# espalier_one_cuda_file(<list>): replaces the .cu files of a list by one that includes them. Before 3.31, CMake's unity
-# builds leave CUDA out, and nvcc takes most of its time for headers that they share.
+# espalier_one_cuda_file(<list> NAME <name> REGEX <regex>): replaces the .cu files of a list that match by one that
+# includes them. CMake's unity builds leave CUDA out before 3.31, and nvcc takes most of its time for shared headers.
 function(espalier_one_cuda_file list)
-  set(gpu ${${list}})
-  list(FILTER gpu INCLUDE REGEX "\\.cu$")
-  list(TRANSFORM gpu REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+  cmake_parse_arguments(PARSE_ARGV 1 one "" "NAME;REGEX" "")
+  set(joined ${${list}})
+  list(FILTER joined INCLUDE REGEX "${one_REGEX}")
+  list(TRANSFORM joined REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
   string(CONCAT includes ${includes})
-  set(all "${CMAKE_CURRENT_BINARY_DIR}/generated/${list}.cu")
+  set(all "${CMAKE_CURRENT_BINARY_DIR}/generated/${one_NAME}_cuda_files.cu")
   file(CONFIGURE OUTPUT "${all}" CONTENT "${includes}" @ONLY)
   set(rest ${${list}})
-  list(FILTER rest EXCLUDE REGEX "\\.cu$")
+  list(FILTER rest EXCLUDE REGEX "${one_REGEX}")
   set(${list} ${rest} "${all}" PARENT_SCOPE)
 endfunction()

@@ -4,12 +4,18 @@
 
 namespace espalier::detail {
 
-template <unsigned V>
-using small_batch_view = blink_view<ESPALIER_WORD, V, node_slots<ESPALIER_WORD>(0)>;
+template <class Word, unsigned V>
+using small_batch_view = blink_view<Word, V, node_slots<Word>(0)>;
 
-template void launch_small_batch(const device&, cudaStream_t, const small_batch_job<small_batch_view<0>>&);
-template void launch_small_batch(const device&, cudaStream_t, const small_batch_job<small_batch_view<4>>&);
-template void launch_small_batch(const device&, cudaStream_t, const small_batch_job<small_batch_view<8>>&);
-template void launch_small_batch(const device&, cudaStream_t, const small_batch_job<small_batch_view<16>>&);
+template void launch_small_batch(const device&, cudaStream_t,
+                                 const small_batch_job<small_batch_view<ESPALIER_WORD, 0>>&);
+template void launch_small_batch(const device&, cudaStream_t,
+                                 const small_batch_job<small_batch_view<ESPALIER_WORD, 4>>&);
+template void launch_small_batch(const device&, cudaStream_t,
+                                 const small_batch_job<small_batch_view<ESPALIER_WORD, 8>>&);
+template void launch_small_batch(const device&, cudaStream_t,
+                                 const small_batch_job<small_batch_view<ESPALIER_WORD, 16>>&);
 
 }  // namespace espalier::detail
+
+#undef ESPALIER_WORD

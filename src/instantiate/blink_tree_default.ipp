@@ -3,6 +3,9 @@
 #include "blink_tree/index_impl.hpp"
 #include "espalier/blink_tree/node.hpp"
 
+// One file may instantiate several words (cmake/cuda.cmake).
+#ifndef ESPALIER_BLINK_TREE_DEFAULT_IPP
+#define ESPALIER_BLINK_TREE_DEFAULT_IPP
 namespace espalier::detail {
 
 template <class Context, class Word, unsigned V>
@@ -37,6 +40,14 @@ std::unique_ptr<blink_index> make_blink_on(const blink_request& r) {
   }
 }
 
+}  // namespace espalier::detail
+#endif
+
+namespace espalier::detail {
+
 template std::unique_ptr<blink_index> make_blink_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
 
 }  // namespace espalier::detail
+
+#undef ESPALIER_CONTEXT
+#undef ESPALIER_WORD

@@ -4,6 +4,9 @@
 #include "blink_tree/index_impl.hpp"
 #include "espalier/blink_tree/node.hpp"
 
+// One file may instantiate several words (cmake/cuda.cmake).
+#ifndef ESPALIER_BLINK_TREE_POLICIES_IPP
+#define ESPALIER_BLINK_TREE_POLICIES_IPP
 namespace espalier::detail {
 
 template <class Context, class Word, protocol P, inner_index U, unsigned N = node_slots<Word>(0)>
@@ -38,6 +41,14 @@ std::unique_ptr<blink_index> make_blink_policy_on(const blink_request& r) {
   return nullptr;
 }
 
+}  // namespace espalier::detail
+#endif
+
+namespace espalier::detail {
+
 template std::unique_ptr<blink_index> make_blink_policy_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
 
 }  // namespace espalier::detail
+
+#undef ESPALIER_CONTEXT
+#undef ESPALIER_WORD

@@ -3,6 +3,9 @@
 #include "blink_tree/factory.hpp"
 #include "blink_tree/index_impl.hpp"
 
+// One file may instantiate several words (cmake/cuda.cmake).
+#ifndef ESPALIER_BLINK_TREE_WIDTHS_IPP
+#define ESPALIER_BLINK_TREE_WIDTHS_IPP
 namespace espalier::detail {
 
 template <class Context, class Word, unsigned N>
@@ -30,6 +33,14 @@ std::unique_ptr<blink_index> make_blink_width_on(const blink_request& r) {
   }
 }
 
+}  // namespace espalier::detail
+#endif
+
+namespace espalier::detail {
+
 template std::unique_ptr<blink_index> make_blink_width_on<ESPALIER_CONTEXT, ESPALIER_WORD>(const blink_request&);
 
 }  // namespace espalier::detail
+
+#undef ESPALIER_CONTEXT
+#undef ESPALIER_WORD

@@ -2,6 +2,8 @@
 #include "radix_tree/factory.hpp"
 #include "radix_tree/index_impl.hpp"
 
+#ifndef ESPALIER_RADIX_TREE_IPP
+#define ESPALIER_RADIX_TREE_IPP
 namespace espalier::detail {
 
 template <class Context, unsigned V>
@@ -21,6 +23,14 @@ std::unique_ptr<radix_index> make_radix_on(const radix_request& r) {
       return make_radix<Context, 16>(r);
   }
 }
+
+}  // namespace espalier::detail
+#endif
+
+namespace espalier::detail {
+
 template std::unique_ptr<radix_index> make_radix_on<ESPALIER_CONTEXT>(const radix_request&);
 
 }  // namespace espalier::detail
+
+#undef ESPALIER_CONTEXT
