@@ -21,7 +21,7 @@ PAGES = {
     "docs/python.md": 4,
     "docs/python-joins.md": 0,
     "docs/python-sql.md": 0,
-    "docs/cluster.md": 4,
+    "docs/cluster.md": 5,
     "docs/howto/as-of.md": 4,
     "docs/howto/windows.md": 3,
 }

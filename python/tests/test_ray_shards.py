@@ -156,6 +156,104 @@ def test_joins(folders, grids, shards, parts, use_grid, left, strategy, exact, t
         table.compact()
 
 
+def spans_of(spans):
+    """Spans in two columns of another unit; `name` numbers them."""
+    columns = list(zip(*spans)) or [[], [], []]
+    return pa.table(
+        {
+            "sym": pa.array(list(columns[0]), pa.string()),
+            "start": pa.array(list(columns[1]), pa.timestamp("us")),
+            "finish": pa.array([None if t is None else 1000 * t for t in columns[2]], pa.timestamp("ns")),
+            "name": pa.array(range(len(spans)), pa.int32()),
+        }
+    )
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+@SOME
+@given(
+    parts=parts,
+    use_grid=st.booleans(),
+    spans=st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.sampled_from(SYMS)),
+            st.one_of(st.none(), st.integers(-9, 16)),
+            st.one_of(st.none(), st.integers(-9, 16)),
+        ),
+        max_size=30,
+    ),
+    closed=st.sampled_from(("both", "left", "right", "neither")),
+    how=st.sampled_from(("inner", "left")),
+)
+def test_spans(folders, grids, shards, parts, use_grid, spans, closed, how):
+    table, whole = build(folders, grids, parts, shards, use_grid)
+    points, frame = pa.Table.from_pylist(Oracle(whole).rows, SCHEMA), spans_of(spans)
+    ends, options = ("time", "start", "finish"), dict(by="sym", closed=closed)
+    expected = es.join_between(points, frame, *ends, how=how, **options)
+    counts = es.count_between(points, frame, *ends, **options)
+    for _ in range(2):  # with runs, and compacted
+        answer = er.join_between(table, frame, *ends, how=how, **options)
+        assert answer.schema == expected.schema
+        assert answer.to_pylist() == expected.to_pylist()
+        assert er.count_between(table, frame, *ends, **options).equals(counts)
+        table.compact()
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+def test_spans_of_numbers(folders, shards):
+    """One key column, with NaN and infinities; and what spans of it are sent for."""
+    rng = np.random.default_rng(shards)
+    values = [-math.inf, -0.0, 0.0, 1.5, 2.5, math.inf, math.nan]
+    points = pa.table({"k": pa.array(rng.choice(values, 90)), "v": range(90)})
+    table = er.build(folders.new(), points, "k", shards=shards, backend="local")
+    points = table.range(None, None)
+    assert points.num_rows == 90
+    frame = {"a": rng.choice(values, 40), "b": rng.choice(values, 40)}
+    for closed in ("both", "left", "right", "neither"):
+        expected = es.join_between(points, frame, "k", "a", "b", closed=closed)
+        assert er.join_between(table, frame, "k", "a", "b", closed=closed).to_pylist() == expected.to_pylist()
+        counts = es.count_between(points, frame, "k", "a", "b", closed=closed)
+        assert er.count_between(table, frame, "k", "a", "b", closed=closed).tolist() == counts.tolist()
+    ints = er.build(folders.new(), pa.table({"k": range(640), "v": range(640)}), "k", shards=shards, backend="local")
+    before = ints.status()["traffic"]
+    answer = er.join_between(ints, pa.table({"a": [5] * 9, "b": [7] * 9}), "k", "a", "b", columns=["k"])
+    after = ints.status()["traffic"]
+    assert answer.num_rows == 27 and answer.column_names == ["k", "a", "b"]
+    assert after["requests"] - before["requests"] == 1  # nine equal spans ask once, and each row is sent once
+    assert after["received"] - before["received"] == 8 * 3 + 8
+
+
+def test_spans_that_are_refused(folders):
+    quotes = table_of([("a", t, t, 1.0) for t in range(9)])
+    table = er.build(folders.new(), quotes, KEY, shards=3, backend="local")
+    spans = spans_of([("a", 1, 3)])
+    for call in (er.join_between, er.count_between):
+        with pytest.raises(TypeError, match="frames"):
+            call(quotes, spans, "time", "start", "finish", by="sym")
+        with pytest.raises(TypeError, match="give a frame"):
+            call(table, table, "time", "start", "finish", by="sym")
+        with pytest.raises(ValueError, match="another key"):
+            call(table, spans, "time", "start", "finish")
+        with pytest.raises(ValueError, match="another key"):
+            call(table, spans, "qty", "start", "finish", by="sym")
+        with pytest.raises(KeyError, match="the right frame has no column 'end'"):
+            call(table, spans, "time", "start", "end", by="sym")
+        with pytest.raises(ValueError, match="`closed` is"):
+            call(table, spans, "time", "start", "finish", by="sym", closed="open")
+        with pytest.raises(ValueError, match="no equal"):  # a table in us has no time at 1 ns
+            odd = spans.set_column(1, "start", pa.array([1], pa.timestamp("ns")))
+            call(table, odd, "time", "start", "finish", by="sym")
+    with pytest.raises(ValueError, match="`how` is"):
+        er.join_between(table, spans, "time", "start", "finish", by="sym", how="outer")
+    other = spans.rename_columns(["group", "start", "finish", "qty"])
+    answer = er.join_between(table, other, "time", "start", "finish", by_left=["sym"], by_right="group", suffix="_s")
+    assert answer.column_names == [*quotes.column_names, "group", "start", "finish", "qty_s"]
+    assert answer.column("qty").to_pylist() == [1, 2, 3]
+    text = er.build(folders.new(), pa.table({"k": ["a"]}), "k", shards=1, backend="local")
+    with pytest.raises(TypeError, match="no distances"):
+        er.count_between(text, pa.table({"a": ["a"], "b": ["b"]}), "k", "a", "b")
+
+
 @pytest.mark.parametrize(
     "type", (pa.int8(), pa.uint64(), pa.int64(), pa.float32(), pa.float64(), pa.date32(), pa.bool_(), pa.binary())
 )

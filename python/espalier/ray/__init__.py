@@ -20,10 +20,10 @@ except ImportError:
     raise ImportError("espalier.ray needs pyarrow: pip install 'espalier[ray]'.") from None
 
 from . import _build
-from ._joins import join_asof, join_window
+from ._joins import count_between, join_asof, join_between, join_window
 from ._table import Backend, Table, folder_of, progress_of
 
-__all__ = ["Table", "build", "join_asof", "join_window", "open"]
+__all__ = ["Table", "build", "count_between", "join_asof", "join_between", "join_window", "open"]
 
 
 def build(
