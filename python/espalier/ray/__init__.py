@@ -43,10 +43,12 @@ def build(
 ) -> Table:
     """Sort a source into range shards under the folder `path`, and open the table.
 
-    source: Parquet files (names and patterns), a frame, or a list of frames. key: columns in the order of the sort; of
-    equal keys, rows keep their order. values: columns of numbers, bool and times that sum(), min(), max() and window
-    joins aggregate. nulls: "refuse" or "drop" rows with a NULL in a key column. like: a table whose split points are
-    used. replace: make a new generation of an existing table. progress: True, or a function of (stage, done, total).
+    source: Parquet files (names, folders, patterns, and URIs of these that pyarrow.fs reads, such as
+    "s3://bucket/quotes"; each worker reads them itself, with the credentials of its environment), a frame, or a list of
+    frames. key: columns in the order of the sort; of equal keys, rows keep their order. values: columns of numbers,
+    bool and times that sum(), min(), max() and window joins aggregate. nulls: "refuse" or "drop" rows with a NULL in a key
+    column. like: a table whose split points are used. replace: make a new generation of an existing table. progress:
+    True, or a function of (stage, done, total).
     backend, options: as for open(). piece_bytes: about how much of the source one task reads at once."""
     names = [key] if isinstance(key, str) else list(key)
     if shards < 1:

@@ -9,9 +9,11 @@ new names; what the first try left is swept.
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import math
 import os
+import pathlib
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 
 from ..frames import frame_as, frame_of
@@ -63,9 +66,10 @@ class FilePiece:
     groups: tuple[int, ...]
     first_row: int
     rows: int
+    uri: str | None = None  # whose file system has the path; every worker opens that itself
 
     def read(self, schema: pa.Schema, columns: list[str]) -> pa.Table:
-        with pq.ParquetFile(self.path) as file:
+        with _parquet_file(self.path, self.uri) as file:
             table = file.read_row_groups(list(self.groups), columns=columns)
         return conform(table.select(columns), pa.schema([schema.field(c) for c in columns]), self.path)
 
@@ -152,11 +156,12 @@ def _files_pieces(patterns: list[Any], piece_bytes: int) -> tuple[list[Any], pa.
     made: list[FilePiece] = []
     row, schema = 0, None
     for pattern in map(os.fspath, patterns):
-        found = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern, recursive=True))
+        uri = pattern if _files.is_uri(pattern) else None
+        found = _files_of_uri(pattern) if uri is not None else _local_files(pattern)
         if not found:
             raise FileNotFoundError(f"build(): no file matches {pattern!r}.")
-        for path in map(os.path.abspath, found):
-            with pq.ParquetFile(path) as file:
+        for path in found:
+            with _parquet_file(path, uri) as file:
                 schema = schema or file.schema_arrow.remove_metadata()
                 groups: list[int] = []
                 size = rows = 0
@@ -165,10 +170,63 @@ def _files_pieces(patterns: list[Any], piece_bytes: int) -> tuple[list[Any], pa.
                     groups.append(i)
                     size, rows = size + group.total_byte_size, rows + group.num_rows
                     if size >= piece_bytes or i + 1 == file.num_row_groups:
-                        made.append(FilePiece(path, tuple(groups), row, rows))
+                        made.append(FilePiece(path, tuple(groups), row, rows, uri))
                         row, groups, size, rows = row + rows, [], 0, 0
     assert schema is not None
     return list(made), schema
+
+
+def _local_files(pattern: str) -> list[str]:
+    if os.path.isdir(pattern):
+        return _files_below(pyarrow.fs.LocalFileSystem(), os.path.abspath(pattern))
+    found = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern, recursive=True))
+    return [os.path.abspath(path) for path in found]
+
+
+def _files_of_uri(uri: str) -> list[str]:
+    """Paths in its file system: of a file, of a folder, or of a pattern with *."""
+    system, path = _file_system(uri)
+    if "*" not in path:
+        kind = system.get_file_info(path).type
+        return [path] if kind == pyarrow.fs.FileType.File else _files_below(system, path)
+    parts = path.split("/")
+    fixed = next(i for i, part in enumerate(parts) if "*" in part)
+    is_deep = fixed + 1 < len(parts)
+    selector = pyarrow.fs.FileSelector("/".join(parts[:fixed]), allow_not_found=True, recursive=is_deep)
+    return sorted(
+        info.path
+        for info in system.get_file_info(selector)
+        if info.type == pyarrow.fs.FileType.File
+        and info.path.count("/") == path.count("/")
+        and pathlib.PurePosixPath(info.path).match(path)
+        and not any(part.startswith(".") for part in info.path.split("/")[fixed:])  # as in patterns of local files
+    )
+
+
+def _files_below(system: pyarrow.fs.FileSystem, folder: str) -> list[str]:
+    """The Parquet files of a folder and of those in it, without names that begin with _ or .: other programs write
+    there what is not complete."""
+    folder = folder.rstrip("/")
+    found = system.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True))
+    return sorted(
+        info.path
+        for info in found
+        if info.type == pyarrow.fs.FileType.File
+        and info.path.endswith(".parquet")
+        and not any(part.startswith(("_", ".")) for part in info.path[len(folder) + 1 :].split("/"))
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _file_system(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    try:
+        return pyarrow.fs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"build(): pyarrow cannot read the URI of a source: {error}.") from None
+
+
+def _parquet_file(path: str, uri: str | None) -> pq.ParquetFile:
+    return pq.ParquetFile(path, filesystem=None if uri is None else _file_system(uri)[0])
 
 
 # ---- tasks ----------------------------------------

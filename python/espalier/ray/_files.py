@@ -18,6 +18,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -26,6 +27,10 @@ import pyarrow as pa
 
 _CHUNK = 1 << 20
 Checksum = list[int]  # bytes, CRC-32: a list, because it is stored as JSON
+
+
+def is_uri(path: Any) -> bool:
+    return isinstance(path, str) and re.match("[A-Za-z][A-Za-z0-9+.-]*://", path) is not None
 
 
 def sync_folder(path: str) -> None:

@@ -100,10 +100,10 @@ def of_json(lists: list[list[Any]], values: np.dtype) -> Partial:
 class Ranges:
     """Partials of adjacent ranges, and those of any begin <= i < end of them: O(log n) for each, O(n log n) memory.
 
-    Ranges without values are left out first, so that no value has to stand for nothing. Sums of integers are differences
-    of prefix sums, which are exact; differences of floats would lose digits to values outside, so floats are added up in
-    a tree of long doubles, which takes the values inside only: 2 log2(n) roundings to 64 bits on x86-64, then one to
-    53."""
+    Ranges without values are left out first, so that no value has to stand for nothing. Sums of integers are
+    differences of prefix sums, which are exact. Differences of floats would lose digits to values outside: floats are
+    added up in a tree of long doubles, which takes the values inside only, with 2 log2(n) roundings to 64 bits on
+    x86-64 and one to 53."""
 
     def __init__(self, partial: Partial) -> None:
         has_values = partial["count"] > 0

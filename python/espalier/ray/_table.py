@@ -506,4 +506,9 @@ def progress_of(progress: Any) -> Callable[[str, int, int], None] | None:
 
 
 def folder_of(path: Any) -> str:
+    if _files.is_uri(path):
+        raise ValueError(
+            f"{path!r} is a URI. Tables and answers are in a folder, local or mounted by all machines, because a "
+            "commit is a rename: give the path of a folder; sources may be URIs."
+        )
     return os.path.abspath(os.fspath(path))
