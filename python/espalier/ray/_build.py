@@ -244,9 +244,9 @@ def sample_piece(piece: Any, schema: pa.Schema, key: list[str], wanted: int) -> 
 
 
 def divide_piece(
-    piece: Any, schema: pa.Schema, key: list[str], splits: dict[str, Any], folder: str, nulls: str
-) -> tuple[str, list[list[int] | None], int]:
-    """Write the rows of a piece, one run for each range. Returns (path, place of each run, rows)."""
+    piece: Any, schema: pa.Schema, key: list[str], splits_file: str, folder: str, nulls: str
+) -> tuple[str, int, int]:
+    """Write the rows of a piece, one run for each range. Returns (path, where its index begins, rows)."""
     codec = Codec(key, schema)
     table = piece.read(schema, schema.names)
     rows = piece.first_row + np.arange(table.num_rows)
@@ -258,14 +258,14 @@ def divide_piece(
                 f"in a key column ({', '.join(key)}); pass nulls='drop' to leave such rows out."
             )
         table, rows = _shard.take_rows(table, np.flatnonzero(~missing)), rows[~missing]
+    splits = _files.read_document(splits_file)
     split_keys = codec.of_json(splits["keys"])
     ranges = range_of_rows(codec, split_keys, np.array(splits["rows"], np.int64), codec.encode(table), rows)
     path = os.path.join(folder, f"{piece.first_row}-{uuid.uuid4().hex}")
-    places = write_runs(path, table, ranges, len(splits["rows"]) + 1, sync=False)
-    return path, places, table.num_rows
+    return path, write_runs(path, table, ranges, len(splits["rows"]) + 1), table.num_rows
 
 
-def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int, sync: bool) -> list[list[int] | None]:
+def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int) -> int:
     order = np.argsort(ranges, kind="stable")
     ends = np.searchsorted(ranges[order], np.arange(count + 1))
     writer = _files.RunWriter(path)
@@ -273,15 +273,17 @@ def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int, sync:
     for n in range(count):
         mine = order[ends[n] : ends[n + 1]]
         places.append(writer.write(_shard.take_rows(table, mine)) if len(mine) else None)
-    writer.close(sync)
-    return places
+    index = writer.write_index(places)
+    writer.close(sync=False)
+    return index
 
 
 def write_range(
-    root: str, name: str, runs: list[tuple[str, list[int]]], schema: pa.Schema, key: list[str], values: list[str]
+    root: str, name: str, n: int, divided_file: str, schema: pa.Schema, key: list[str], values: list[str]
 ) -> dict[str, Any] | None:
     """Sort the runs of one range and write its base."""
-    tables = [_files.read_run(path, place) for path, place in runs]
+    places = [(path, _files.read_place(path, index, n)) for path, index in _files.read_document(divided_file)]
+    tables = [_files.read_run(path, place) for path, place in places if place is not None]
     table = pa.concat_tables([schema.empty_table(), *tables])
     return _shard.write_base(root, name, Codec(key, schema), table, values)
 
@@ -395,13 +397,17 @@ def _rebuild(
         splits = choose_splits(codec, codec.concat([keys for keys, _ in samples]), rows, shards)
     shards = len(splits["rows"]) + 1
     with _spill_folder(root, generation) as folder:
+        # What all tasks read is in files: the driver holds a few words per piece and per shard, and sends no more.
+        splits_file, divided_file = os.path.join(folder, "splits"), os.path.join(folder, "divided")
+        _files.write_document(splits_file, splits)
         step = progress.stage("dividing", len(pieces))
-        divided = executor.map(divide_piece, [(p, schema, key, splits, folder, nulls) for p in pieces], step)
-        work = []
-        for n in range(shards):
-            runs = [(path, places[n]) for path, places, _ in divided if places[n] is not None]
-            work.append((root, f"{generation}-{n}", runs, schema, key, values))
+        divided = executor.map(divide_piece, [(p, schema, key, splits_file, folder, nulls) for p in pieces], step)
+        _files.write_document(divided_file, [(path, index) for path, index, _ in divided])
+        work = [(root, f"{generation}-{n}", n, divided_file, schema, key, values) for n in range(shards)]
         bases = executor.map(write_range, work, progress.stage("writing", shards))
+    found, written = sum(rows for _, _, rows in divided), sum(base["rows"] for base in bases if base is not None)
+    if found != written:
+        raise ValueError(f"{folder}: of {found} rows that were divided, {written} came back; build the table again.")
     _commit(root, generation, schema, codec, values, splits, total, [{"base": base, "runs": []} for base in bases])
 
 
