@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from shard_cases import (
 
 import espalier as es
 import espalier.ray as er
+from espalier.ray._local import Reader
 
 SOME = settings(max_examples=6 * ROUNDS)
 AGG = {
@@ -572,3 +574,25 @@ def test_first_and_last_of_equal_keys_are_those_of_the_first_and_last_row(folder
         assert (answer["qty_first"], answer["qty_last"]) == ([1], [3])
         table.compact()
     assert table.status()["traffic"]["requests"] == 0
+
+
+def test_indexes_of_shards_on_a_gpu(folders):
+    """The same answers; without a GPU, or GPU code in the package, the error of espalier.open()."""
+    source = pa.table({"k": np.random.default_rng(1).permutation(900), "v": range(900)})
+    table = er.build(folders.new(), source, "k", shards=3, values=["v"], backend="local")
+    table.append(pa.table({"k": [900], "v": [900]}))
+    on_gpu = er.open(table.root, backend="local")
+    on_gpu.backend._reader = Reader(table.root, "cuda")
+    try:
+        es.Index(np.arange(3), device="cuda")
+    except Exception as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            on_gpu.contains([1, 2])
+    else:
+        keys = np.arange(-5, 950)
+        assert on_gpu.find(keys).equals(table.find(keys))
+        assert on_gpu.sum("v", keys, keys + 40).tolist() == table.sum("v", keys, keys + 40).tolist()
+        assert on_gpu.range(3, 700).equals(table.range(3, 700))
+    text = er.build(folders.new(), pa.table({"k": ["a", "b"]}), "k", shards=1, backend="local")
+    text.backend._reader = Reader(text.root, "cuda")
+    assert text.contains(["a", "c"]).tolist() == [True, False]  # keys that are no words stay in host memory

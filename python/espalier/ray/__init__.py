@@ -81,7 +81,8 @@ def open(path: Any, *, backend: str | None = None, **options: Any) -> Table:
     """Open a table that build() made. backend: "local" (this process), "ray", or None: Ray if it is initialized.
 
     Options of Ray: owners (how many processes; by default one per CPU of the cluster, at most one per shard), num_cpus
-    and num_gpus of each owner, gather_ms (how long small batches of several threads wait for each other)."""
+    and num_gpus of each owner, gather_ms (how long small batches of several threads wait for each other), device
+    ("cuda": owners keep the index of keys of one word, of up to 64 bits, on the GPU that they reserve by num_gpus)."""
     root = folder_of(path)
     return Table(root, _backend(root, backend, options))
 
