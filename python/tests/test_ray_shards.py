@@ -596,3 +596,23 @@ def test_indexes_of_shards_on_a_gpu(folders):
     text = er.build(folders.new(), pa.table({"k": ["a", "b"]}), "k", shards=1, backend="local")
     text.backend._reader = Reader(text.root, "cuda")
     assert text.contains(["a", "c"]).tolist() == [True, False]  # keys that are no words stay in host memory
+
+
+def test_progress_draws_bars(folders, capsys):
+    """A bar per stage on the standard error, which ends when the stage is done."""
+    source = [table_of([("a", t, t, 1.0)]) for t in range(3)]
+    table = er.build(folders.new(), source, KEY, shards=2, backend="local", progress=True)
+    out, err = capsys.readouterr()
+    lines = err.split("\n")
+    assert out == "" and len(lines) == 4 and lines[3] == ""
+    for line, (stage, total) in zip(lines, (("sampling", 3), ("dividing", 3), ("writing", 2))):
+        bars = re.findall(r"\r *(\w+) \[(#*)(\.*)\] (\d+)/(\d+)", line)
+        assert "".join(f"\r{s:>11} [{f}{e}] {d}/{t}" for s, f, e, d, t in bars) == line
+        assert [(s, int(d), int(t)) for s, _, _, d, t in bars] == [(stage, done, total) for done in range(total + 1)]
+        assert [len(f) for _, f, _, _, _ in bars] == [30 * done // total for done in range(total + 1)]
+        assert all(len(f) + len(e) == 30 for _, f, e, _, _ in bars)
+    table.append(source[0])
+    table.compact(progress=True)
+    assert re.search(r"compacting \[#{30}\] 1/1\n$", capsys.readouterr().err)
+    table.compact(shards=1)
+    assert capsys.readouterr().err == ""
