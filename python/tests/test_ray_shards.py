@@ -443,21 +443,57 @@ def test_sources(folders, tmp_path):
     assert er.build(table.root, whole, KEY, shards=2, replace=True, backend="local").generation == 2
 
 
-def test_calls_and_bytes_do_not_depend_on_the_size_of_the_table(folders):
-    traffic = []
-    for rows_ in (2_000, 64_000):
-        source = pa.table({"k": np.arange(rows_), "v": np.arange(rows_)})
+def test_calls_and_bytes_do_not_depend_on_the_size_of_the_table(folders, monkeypatch):
+    """What each operation asks and sends, for 8 times as many rows in as many shards. Half of the keys are there."""
+    monkeypatch.setattr(er._build, "LEAST_SAMPLES", 1 << 20)  # all keys: the split points are at the same distances
+    seen = []
+    for rows_ in (8_000, 64_000):
+        source = pa.table({"k": 2 * np.arange(rows_), "v": np.arange(rows_)})
         table = er.build(folders.new(), source, "k", shards=64, values=["v"], backend="local")
-        keys = np.arange(0, rows_, rows_ // 500)
-        before = table.status()["traffic"]
-        assert table.sum("v", 3, rows_ - 3) == sum(range(3, rows_ - 2))
-        assert table.status()["traffic"]["requests"] - before["requests"] == 2
-        assert table.sum("v", None, None) == rows_ * (rows_ - 1) // 2
-        assert table.status()["traffic"]["requests"] - before["requests"] == 2
-        table.find(keys)
-        er.join_asof(pa.table({"k": keys}), table, on="k")
-        traffic.append(table.status()["traffic"])
-    assert traffic[0] == traffic[1]
+        keys = np.arange(0, 2 * rows_, rows_ // 250) + np.arange(500) % 2
+        near = np.arange(64) * (rows_ // 32) + 2 * (rows_ // 128)  # in the middle of each shard
+        lo, hi, ends = near[:-9], near[9:] + 1, (near, near + 10)
+        left = pa.table({"k": near + 1})
+        spans = pa.table({"a": ends[0], "b": ends[1]})
+        more = pa.table({"k": near[::8], "v": np.zeros(8, np.int64)})
+        begin, end = 3, 2 * rows_ - 3
+        calls = {
+            "contains": lambda: table.contains(keys).sum(),
+            "find": lambda: table.find(keys).num_rows,
+            "count": lambda: table.count(begin, end),
+            "sum": lambda: table.sum("v", begin, end) - sum(range(2, rows_ - 1)),
+            "avg": lambda: table.avg("v", begin, end) * (rows_ - 3) - sum(range(2, rows_ - 1)),
+            "min": lambda: table.min("v", begin, end),
+            "max": lambda: table.max("v", begin, end) - rows_,
+            "everything": lambda: table.sum("v", None, None) + table.count(None, None) + table.max("v", None, None),
+            "counts": lambda: len(table.count(lo, hi)),
+            "sums": lambda: len(table.sum("v", lo, hi)),
+            "avgs": lambda: len(table.avg("v", lo, hi)),
+            "mins": lambda: len(table.min("v", lo, hi)),
+            "maxs": lambda: len(table.max("v", lo, hi)),
+            "range": lambda: table.range(*ends)[1].num_rows,
+            "asof": lambda: er.join_asof(left, table, on="k").num_rows,
+            "window": lambda: er.join_window(left, table, on="k", window=(-rows_, 0), agg={"v": "sum"}).num_rows,
+            "between": lambda: er.join_between(table, spans, "k", "a", "b").num_rows,
+            "count between": lambda: er.count_between(table, spans, "k", "a", "b").to_pylist(),
+            "append": lambda: table.append(more),
+            "sums with runs": lambda: len(table.sum("v", lo, hi)),
+            "compact": lambda: table.compact(),
+            "find again": lambda: table.find(keys).num_rows,
+        }
+        traffic = {}
+        for name, call in calls.items():
+            before = table.status()["traffic"]
+            answer = call()
+            after = table.status()["traffic"]
+            traffic[name] = [after[one] - before[one] for one in after]
+            if name in ("count", "sum", "avg", "everything", "append", "compact"):
+                assert after["requests"] - before["requests"] == (2 if name in ("count", "sum", "avg") else 0)
+            if name in ("contains", "range", "between", "sum", "avg"):
+                assert answer == {"contains": 250, "range": 6 * 64, "between": 6 * 64, "sum": 0, "avg": 0}[name]
+        seen.append(traffic)
+    assert seen[0] == seen[1]
+    assert all(requests == 64 for _, requests, *_ in (seen[0][name] for name in ("contains", "find", "range", "asof")))
 
 
 def test_frames_of_other_libraries(folders):
