@@ -284,7 +284,8 @@ class Stage:
                                                          "prepare", "open_prepared", "Prepared"]),
             ("pandas", "espalier.pandas", "pandas.py", ["merge_asof"]),
             ("SQL", "espalier.sql", "sql.py", ["connect", "Connection", "Result", "Error"]),
-            ("Range shards", "espalier.ray", "ray/__init__.py", ["build", "open", "Table", "join_asof", "join_window"]),
+            ("Range shards", "espalier.ray", "ray/__init__.py", ["build", "open", "Table", "join_asof", "join_window",
+                                                                 "join_between", "count_between"]),
         ]:  # fmt: skip
             out.append(f"## {title}\n")
             for name in names:
