@@ -72,7 +72,7 @@ def test_uris_of_files(files, tmp_path):
         er.build(tmp_path / "t", "nowhere://bucket/quotes", "k", shards=1)
 
 
-def test_a_table_is_no_uri(files, tmp_path, monkeypatch):
+def test_a_uri_is_refused_as_the_folder_of_a_table(files, tmp_path, monkeypatch):
     folder, parts = files
     monkeypatch.chdir(tmp_path)
     before = sorted(os.listdir())
