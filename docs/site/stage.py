@@ -155,7 +155,8 @@ class Stage:
         )
         self.write("docs/tutorials/index.md", "# Tutorials\n\nEach of these pages is a notebook that ran when the site "
                    "was built.\n\n" + self.toctree(have(*(f"docs/tutorials/{n}.md" for n in ("ranges", "joins", "sql",
-                                                                                            "maps", "gpu")))))  # fmt: skip
+                                                                                            "maps", "gpu",
+                                                                                            "cluster")))))  # fmt: skip
         howto = [*(f"docs/howto/{n}.md" for n in ("as-of", "windows", "larger-than-gpu", "own-kernel")), "docs/cpp.md",
                  "docs/python.md", "docs/python-joins.md", "docs/python-sql.md", "docs/sql.md", "docs/cluster.md",
                  "docs/explorer.md", "docs/dependencies.md"]  # fmt: skip
@@ -283,7 +284,8 @@ class Stage:
                                                          "prepare", "open_prepared", "Prepared"]),
             ("pandas", "espalier.pandas", "pandas.py", ["merge_asof"]),
             ("SQL", "espalier.sql", "sql.py", ["connect", "Connection", "Result", "Error"]),
-            ("Range shards", "espalier.ray", "ray/__init__.py", ["build", "open", "Table", "join_asof", "join_window"]),
+            ("Range shards", "espalier.ray", "ray/__init__.py", ["build", "open", "Table", "join_asof", "join_window",
+                                                                 "join_between", "count_between"]),
         ]:  # fmt: skip
             out.append(f"## {title}\n")
             for name in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import shutil
 import signal
@@ -253,3 +254,50 @@ def test_a_build_holds_one_piece_or_one_shard(tmp_path):
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < size / 2, f"{done.stdout} MiB for {size} MiB"
     assert er.open(tmp_path / "large").count(None, None) == (files - 1) * rows + 1000
+
+
+def test_tasks_of_a_build_are_told_a_few_words(tmp_path, monkeypatch):
+    """What the driver sends to a task and gets from it does not grow with the shards: it may have a million pieces, and
+    thousands of shards."""
+    rows = pa.table({"k": np.random.default_rng(1).integers(0, 10**9, 3000), "v": range(3000)})
+    pq.write_table(rows, tmp_path / "source.parquet", row_group_size=1000)
+    sizes, plain = {}, er._build.InProcess.map
+
+    def measured_map(self, function, arguments, done):
+        answers = plain(self, function, arguments, done)
+        for sent, received in zip(arguments, answers):
+            if function.__name__ != "sample_piece":  # samples are for the driver
+                sizes.setdefault((function.__name__, shards), []).append(len(pickle.dumps((sent, received))))
+        return answers
+
+    monkeypatch.setattr(er._build.InProcess, "map", measured_map)
+    for shards in (2, 200):
+        options = dict(shards=shards, values=["v"], backend="local", piece_bytes=1)
+        table = er.build(tmp_path / f"{shards:03}", str(tmp_path / "source.parquet"), "k", **options)
+        assert table.range(None, None).sort_by("v").equals(rows.sort_by("v"))
+    assert len(sizes["divide_piece", 2]) == 3 and len(sizes["write_range", 200]) == 200
+    for name in ("divide_piece", "write_range"):
+        assert max(sizes[name, 200]) < max(sizes[name, 2]) + 100
+
+
+def test_runs_of_a_build_that_change_are_refused(tmp_path, monkeypatch):
+    """A flipped bit between the two passes, in the rows or in the index of a file of runs."""
+    pq.write_table(OTHER, tmp_path / "source.parquet")
+    plain = er._build.divide_piece
+    for place in (0, -1):
+
+        def damaging(*arguments, place=place):
+            path, index, rows = plain(*arguments)
+            with open(path, "rb+") as file:
+                data = bytearray(file.read())
+                data[place] ^= 1
+                file.seek(0)
+                file.write(data)
+            return path, index, rows
+
+        monkeypatch.setattr(er._build, "divide_piece", damaging)
+        with pytest.raises(ValueError, match="checksum"):
+            er.build(tmp_path / "t", str(tmp_path / "source.parquet"), "k", shards=2, backend="local")
+    monkeypatch.setattr(er._build, "divide_piece", plain)
+    table = er.build(tmp_path / "t", str(tmp_path / "source.parquet"), "k", shards=2, backend="local")
+    assert table.range(None, None)["k"].to_pylist() == [50, 75, 100]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,7 @@ from shard_cases import (
 
 import espalier as es
 import espalier.ray as er
+from espalier.ray._local import Reader
 
 SOME = settings(max_examples=6 * ROUNDS)
 AGG = {
@@ -154,6 +156,104 @@ def test_joins(folders, grids, shards, parts, use_grid, left, strategy, exact, t
         assert answer.schema == aggregates.schema
         assert answer.to_pylist() == aggregates.to_pylist()
         table.compact()
+
+
+def spans_of(spans):
+    """Spans in two columns of another unit; `name` numbers them."""
+    columns = list(zip(*spans)) or [[], [], []]
+    return pa.table(
+        {
+            "sym": pa.array(list(columns[0]), pa.string()),
+            "start": pa.array(list(columns[1]), pa.timestamp("us")),
+            "finish": pa.array([None if t is None else 1000 * t for t in columns[2]], pa.timestamp("ns")),
+            "name": pa.array(range(len(spans)), pa.int32()),
+        }
+    )
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+@SOME
+@given(
+    parts=parts,
+    use_grid=st.booleans(),
+    spans=st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.sampled_from(SYMS)),
+            st.one_of(st.none(), st.integers(-9, 16)),
+            st.one_of(st.none(), st.integers(-9, 16)),
+        ),
+        max_size=30,
+    ),
+    closed=st.sampled_from(("both", "left", "right", "neither")),
+    how=st.sampled_from(("inner", "left")),
+)
+def test_spans(folders, grids, shards, parts, use_grid, spans, closed, how):
+    table, whole = build(folders, grids, parts, shards, use_grid)
+    points, frame = pa.Table.from_pylist(Oracle(whole).rows, SCHEMA), spans_of(spans)
+    ends, options = ("time", "start", "finish"), dict(by="sym", closed=closed)
+    expected = es.join_between(points, frame, *ends, how=how, **options)
+    counts = es.count_between(points, frame, *ends, **options)
+    for _ in range(2):  # with runs, and compacted
+        answer = er.join_between(table, frame, *ends, how=how, **options)
+        assert answer.schema == expected.schema
+        assert answer.to_pylist() == expected.to_pylist()
+        assert er.count_between(table, frame, *ends, **options).equals(counts)
+        table.compact()
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+def test_spans_of_numbers(folders, shards):
+    """One key column, with NaN and infinities; and what spans of it are sent for."""
+    rng = np.random.default_rng(shards)
+    values = [-math.inf, -0.0, 0.0, 1.5, 2.5, math.inf, math.nan]
+    points = pa.table({"k": pa.array(rng.choice(values, 90)), "v": range(90)})
+    table = er.build(folders.new(), points, "k", shards=shards, backend="local")
+    points = table.range(None, None)
+    assert points.num_rows == 90
+    frame = {"a": rng.choice(values, 40), "b": rng.choice(values, 40)}
+    for closed in ("both", "left", "right", "neither"):
+        expected = es.join_between(points, frame, "k", "a", "b", closed=closed)
+        assert er.join_between(table, frame, "k", "a", "b", closed=closed).to_pylist() == expected.to_pylist()
+        counts = es.count_between(points, frame, "k", "a", "b", closed=closed)
+        assert er.count_between(table, frame, "k", "a", "b", closed=closed).tolist() == counts.tolist()
+    ints = er.build(folders.new(), pa.table({"k": range(640), "v": range(640)}), "k", shards=shards, backend="local")
+    before = ints.status()["traffic"]
+    answer = er.join_between(ints, pa.table({"a": [5] * 9, "b": [7] * 9}), "k", "a", "b", columns=["k"])
+    after = ints.status()["traffic"]
+    assert answer.num_rows == 27 and answer.column_names == ["k", "a", "b"]
+    assert after["requests"] - before["requests"] == 1  # nine equal spans ask once, and each row is sent once
+    assert after["received"] - before["received"] == 8 * 3 + 8
+
+
+def test_spans_that_are_refused(folders):
+    quotes = table_of([("a", t, t, 1.0) for t in range(9)])
+    table = er.build(folders.new(), quotes, KEY, shards=3, backend="local")
+    spans = spans_of([("a", 1, 3)])
+    for call in (er.join_between, er.count_between):
+        with pytest.raises(TypeError, match="frames"):
+            call(quotes, spans, "time", "start", "finish", by="sym")
+        with pytest.raises(TypeError, match="give a frame"):
+            call(table, table, "time", "start", "finish", by="sym")
+        with pytest.raises(ValueError, match="another key"):
+            call(table, spans, "time", "start", "finish")
+        with pytest.raises(ValueError, match="another key"):
+            call(table, spans, "qty", "start", "finish", by="sym")
+        with pytest.raises(KeyError, match="the right frame has no column 'end'"):
+            call(table, spans, "time", "start", "end", by="sym")
+        with pytest.raises(ValueError, match="`closed` is"):
+            call(table, spans, "time", "start", "finish", by="sym", closed="open")
+        with pytest.raises(ValueError, match="no equal"):  # a table in us has no time at 1 ns
+            odd = spans.set_column(1, "start", pa.array([1], pa.timestamp("ns")))
+            call(table, odd, "time", "start", "finish", by="sym")
+    with pytest.raises(ValueError, match="`how` is"):
+        er.join_between(table, spans, "time", "start", "finish", by="sym", how="outer")
+    other = spans.rename_columns(["group", "start", "finish", "qty"])
+    answer = er.join_between(table, other, "time", "start", "finish", by_left=["sym"], by_right="group", suffix="_s")
+    assert answer.column_names == [*quotes.column_names, "group", "start", "finish", "qty_s"]
+    assert answer.column("qty").to_pylist() == [1, 2, 3]
+    text = er.build(folders.new(), pa.table({"k": ["a"]}), "k", shards=1, backend="local")
+    with pytest.raises(TypeError, match="no distances"):
+        er.count_between(text, pa.table({"a": ["a"], "b": ["b"]}), "k", "a", "b")
 
 
 @pytest.mark.parametrize(
@@ -343,21 +443,57 @@ def test_sources(folders, tmp_path):
     assert er.build(table.root, whole, KEY, shards=2, replace=True, backend="local").generation == 2
 
 
-def test_calls_and_bytes_do_not_depend_on_the_size_of_the_table(folders):
-    traffic = []
-    for rows_ in (2_000, 64_000):
-        source = pa.table({"k": np.arange(rows_), "v": np.arange(rows_)})
+def test_calls_and_bytes_do_not_depend_on_the_size_of_the_table(folders, monkeypatch):
+    """What each operation asks and sends, for 8 times as many rows in as many shards. Half of the keys are there."""
+    monkeypatch.setattr(er._build, "LEAST_SAMPLES", 1 << 20)  # all keys: the split points are at the same distances
+    seen = []
+    for rows_ in (8_000, 64_000):
+        source = pa.table({"k": 2 * np.arange(rows_), "v": np.arange(rows_)})
         table = er.build(folders.new(), source, "k", shards=64, values=["v"], backend="local")
-        keys = np.arange(0, rows_, rows_ // 500)
-        before = table.status()["traffic"]
-        assert table.sum("v", 3, rows_ - 3) == sum(range(3, rows_ - 2))
-        assert table.status()["traffic"]["requests"] - before["requests"] == 2
-        assert table.sum("v", None, None) == rows_ * (rows_ - 1) // 2
-        assert table.status()["traffic"]["requests"] - before["requests"] == 2
-        table.find(keys)
-        er.join_asof(pa.table({"k": keys}), table, on="k")
-        traffic.append(table.status()["traffic"])
-    assert traffic[0] == traffic[1]
+        keys = np.arange(0, 2 * rows_, rows_ // 250) + np.arange(500) % 2
+        near = np.arange(64) * (rows_ // 32) + 2 * (rows_ // 128)  # in the middle of each shard
+        lo, hi, ends = near[:-9], near[9:] + 1, (near, near + 10)
+        left = pa.table({"k": near + 1})
+        spans = pa.table({"a": ends[0], "b": ends[1]})
+        more = pa.table({"k": near[::8], "v": np.zeros(8, np.int64)})
+        begin, end = 3, 2 * rows_ - 3
+        calls = {
+            "contains": lambda: table.contains(keys).sum(),
+            "find": lambda: table.find(keys).num_rows,
+            "count": lambda: table.count(begin, end),
+            "sum": lambda: table.sum("v", begin, end) - sum(range(2, rows_ - 1)),
+            "avg": lambda: table.avg("v", begin, end) * (rows_ - 3) - sum(range(2, rows_ - 1)),
+            "min": lambda: table.min("v", begin, end),
+            "max": lambda: table.max("v", begin, end) - rows_,
+            "everything": lambda: table.sum("v", None, None) + table.count(None, None) + table.max("v", None, None),
+            "counts": lambda: len(table.count(lo, hi)),
+            "sums": lambda: len(table.sum("v", lo, hi)),
+            "avgs": lambda: len(table.avg("v", lo, hi)),
+            "mins": lambda: len(table.min("v", lo, hi)),
+            "maxs": lambda: len(table.max("v", lo, hi)),
+            "range": lambda: table.range(*ends)[1].num_rows,
+            "asof": lambda: er.join_asof(left, table, on="k").num_rows,
+            "window": lambda: er.join_window(left, table, on="k", window=(-rows_, 0), agg={"v": "sum"}).num_rows,
+            "between": lambda: er.join_between(table, spans, "k", "a", "b").num_rows,
+            "count between": lambda: er.count_between(table, spans, "k", "a", "b").to_pylist(),
+            "append": lambda: table.append(more),
+            "sums with runs": lambda: len(table.sum("v", lo, hi)),
+            "compact": lambda: table.compact(),
+            "find again": lambda: table.find(keys).num_rows,
+        }
+        traffic = {}
+        for name, call in calls.items():
+            before = table.status()["traffic"]
+            answer = call()
+            after = table.status()["traffic"]
+            traffic[name] = [after[one] - before[one] for one in after]
+            if name in ("count", "sum", "avg", "everything", "append", "compact"):
+                assert after["requests"] - before["requests"] == (2 if name in ("count", "sum", "avg") else 0)
+            if name in ("contains", "range", "between", "sum", "avg"):
+                assert answer == {"contains": 250, "range": 6 * 64, "between": 6 * 64, "sum": 0, "avg": 0}[name]
+        seen.append(traffic)
+    assert seen[0] == seen[1]
+    assert all(requests == 64 for _, requests, *_ in (seen[0][name] for name in ("contains", "find", "range", "asof")))
 
 
 def test_frames_of_other_libraries(folders):
@@ -474,3 +610,45 @@ def test_first_and_last_of_equal_keys_are_those_of_the_first_and_last_row(folder
         assert (answer["qty_first"], answer["qty_last"]) == ([1], [3])
         table.compact()
     assert table.status()["traffic"]["requests"] == 0
+
+
+def test_indexes_of_shards_on_a_gpu(folders):
+    """The same answers; without a GPU, or GPU code in the package, the error of espalier.open()."""
+    source = pa.table({"k": np.random.default_rng(1).permutation(900), "v": range(900)})
+    table = er.build(folders.new(), source, "k", shards=3, values=["v"], backend="local")
+    table.append(pa.table({"k": [900], "v": [900]}))
+    on_gpu = er.open(table.root, backend="local")
+    on_gpu.backend._reader = Reader(table.root, "cuda")
+    try:
+        es.Index(np.arange(3), device="cuda")
+    except Exception as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            on_gpu.contains([1, 2])
+    else:
+        keys = np.arange(-5, 950)
+        assert on_gpu.find(keys).equals(table.find(keys))
+        assert on_gpu.sum("v", keys, keys + 40).tolist() == table.sum("v", keys, keys + 40).tolist()
+        assert on_gpu.range(3, 700).equals(table.range(3, 700))
+    text = er.build(folders.new(), pa.table({"k": ["a", "b"]}), "k", shards=1, backend="local")
+    text.backend._reader = Reader(text.root, "cuda")
+    assert text.contains(["a", "c"]).tolist() == [True, False]  # keys that are no words stay in host memory
+
+
+def test_progress_draws_bars(folders, capsys):
+    """A bar per stage on the standard error, which ends when the stage is done."""
+    source = [table_of([("a", t, t, 1.0)]) for t in range(3)]
+    table = er.build(folders.new(), source, KEY, shards=2, backend="local", progress=True)
+    out, err = capsys.readouterr()
+    lines = err.split("\n")
+    assert out == "" and len(lines) == 4 and lines[3] == ""
+    for line, (stage, total) in zip(lines, (("sampling", 3), ("dividing", 3), ("writing", 2))):
+        bars = re.findall(r"\r *(\w+) \[(#*)(\.*)\] (\d+)/(\d+)", line)
+        assert "".join(f"\r{s:>11} [{f}{e}] {d}/{t}" for s, f, e, d, t in bars) == line
+        assert [(s, int(d), int(t)) for s, _, _, d, t in bars] == [(stage, done, total) for done in range(total + 1)]
+        assert [len(f) for _, f, _, _, _ in bars] == [30 * done // total for done in range(total + 1)]
+        assert all(len(f) + len(e) == 30 for _, f, e, _, _ in bars)
+    table.append(source[0])
+    table.compact(progress=True)
+    assert re.search(r"compacting \[#{30}\] 1/1\n$", capsys.readouterr().err)
+    table.compact(shards=1)
+    assert capsys.readouterr().err == ""

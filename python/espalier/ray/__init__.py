@@ -20,10 +20,10 @@ except ImportError:
     raise ImportError("espalier.ray needs pyarrow: pip install 'espalier[ray]'.") from None
 
 from . import _build
-from ._joins import join_asof, join_window
+from ._joins import count_between, join_asof, join_between, join_window
 from ._table import Backend, Table, folder_of, progress_of
 
-__all__ = ["Table", "build", "join_asof", "join_window", "open"]
+__all__ = ["Table", "build", "count_between", "join_asof", "join_between", "join_window", "open"]
 
 
 def build(
@@ -43,10 +43,12 @@ def build(
 ) -> Table:
     """Sort a source into range shards under the folder `path`, and open the table.
 
-    source: Parquet files (names and patterns), a frame, or a list of frames. key: columns in the order of the sort; of
-    equal keys, rows keep their order. values: columns of numbers, bool and times that sum(), min(), max() and window
-    joins aggregate. nulls: "refuse" or "drop" rows with a NULL in a key column. like: a table whose split points are
-    used. replace: make a new generation of an existing table. progress: True, or a function of (stage, done, total).
+    source: Parquet files (names, folders, patterns, and URIs of these that pyarrow.fs reads, such as
+    "s3://bucket/quotes"; each worker reads them itself, with the credentials of its environment), a frame, or a list of
+    frames. key: columns in the order of the sort; of equal keys, rows keep their order. values: columns of numbers,
+    bool and times that sum(), min(), max() and window joins aggregate. nulls: "refuse" or "drop" rows with a NULL in a key
+    column. like: a table whose split points are used. replace: make a new generation of an existing table. progress:
+    True, or a function of (stage, done, total).
     backend, options: as for open(). piece_bytes: about how much of the source one task reads at once."""
     names = [key] if isinstance(key, str) else list(key)
     if shards < 1:
@@ -79,7 +81,8 @@ def open(path: Any, *, backend: str | None = None, **options: Any) -> Table:
     """Open a table that build() made. backend: "local" (this process), "ray", or None: Ray if it is initialized.
 
     Options of Ray: owners (how many processes; by default one per CPU of the cluster, at most one per shard), num_cpus
-    and num_gpus of each owner, gather_ms (how long small batches of several threads wait for each other)."""
+    and num_gpus of each owner, gather_ms (how long small batches of several threads wait for each other), device
+    ("cuda": owners keep the index of keys of one word, of up to 64 bits, on the GPU that they reserve by num_gpus)."""
     root = folder_of(path)
     return Table(root, _backend(root, backend, options))
 

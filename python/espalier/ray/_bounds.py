@@ -53,7 +53,7 @@ class Bounds:
         self._last_keys = self.codec.of_json(lasts)
         self._firsts = self.codec.index(self.codec.of_json(firsts)) if len(firsts) else None
         self._lasts = self.codec.index(self._last_keys) if len(lasts) else None
-        self._whole: dict[str, _partials.Partial] = {}
+        self._whole: dict[str, _partials.Ranges] = {}
         self._parts = parts
 
     def __len__(self) -> int:
@@ -126,8 +126,8 @@ class Bounds:
     def dtype(self, column: str) -> np.dtype:
         return numbers_of(pa.array([], self.schema.field(column).type)).dtype
 
-    def whole(self, column: str) -> _partials.Partial:
-        """Aggregates of all rows of each range with rows."""
+    def whole(self, column: str) -> _partials.Ranges:
+        """Aggregates of all rows of the ranges with rows."""
         if column not in self._whole:
             dtype = self.dtype(column)
             merged = _partials.nothing(len(self.full), _partials.FUNCTIONS, dtype)
@@ -142,7 +142,7 @@ class Bounds:
                 if len(some) > 1:
                     merged["first"][i] = min(some, key=lambda one: order(one[6]))[4]
                     merged["last"][i] = max(reversed(some), key=lambda one: order(one[7]))[5]
-            self._whole[column] = merged
+            self._whole[column] = _partials.Ranges(merged)
         return self._whole[column]
 
 

@@ -9,9 +9,11 @@ new names; what the first try left is swept.
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import math
 import os
+import pathlib
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs
 import pyarrow.parquet as pq
 
 from ..frames import frame_as, frame_of
@@ -63,9 +66,10 @@ class FilePiece:
     groups: tuple[int, ...]
     first_row: int
     rows: int
+    uri: str | None = None  # whose file system has the path; every worker opens that itself
 
     def read(self, schema: pa.Schema, columns: list[str]) -> pa.Table:
-        with pq.ParquetFile(self.path) as file:
+        with _parquet_file(self.path, self.uri) as file:
             table = file.read_row_groups(list(self.groups), columns=columns)
         return conform(table.select(columns), pa.schema([schema.field(c) for c in columns]), self.path)
 
@@ -152,11 +156,12 @@ def _files_pieces(patterns: list[Any], piece_bytes: int) -> tuple[list[Any], pa.
     made: list[FilePiece] = []
     row, schema = 0, None
     for pattern in map(os.fspath, patterns):
-        found = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern, recursive=True))
+        uri = pattern if _files.is_uri(pattern) else None
+        found = _files_of_uri(pattern) if uri is not None else _local_files(pattern)
         if not found:
             raise FileNotFoundError(f"build(): no file matches {pattern!r}.")
-        for path in map(os.path.abspath, found):
-            with pq.ParquetFile(path) as file:
+        for path in found:
+            with _parquet_file(path, uri) as file:
                 schema = schema or file.schema_arrow.remove_metadata()
                 groups: list[int] = []
                 size = rows = 0
@@ -165,10 +170,63 @@ def _files_pieces(patterns: list[Any], piece_bytes: int) -> tuple[list[Any], pa.
                     groups.append(i)
                     size, rows = size + group.total_byte_size, rows + group.num_rows
                     if size >= piece_bytes or i + 1 == file.num_row_groups:
-                        made.append(FilePiece(path, tuple(groups), row, rows))
+                        made.append(FilePiece(path, tuple(groups), row, rows, uri))
                         row, groups, size, rows = row + rows, [], 0, 0
     assert schema is not None
     return list(made), schema
+
+
+def _local_files(pattern: str) -> list[str]:
+    if os.path.isdir(pattern):
+        return _files_below(pyarrow.fs.LocalFileSystem(), os.path.abspath(pattern))
+    found = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern, recursive=True))
+    return [os.path.abspath(path) for path in found]
+
+
+def _files_of_uri(uri: str) -> list[str]:
+    """Paths in its file system: of a file, of a folder, or of a pattern with *."""
+    system, path = _file_system(uri)
+    if "*" not in path:
+        kind = system.get_file_info(path).type
+        return [path] if kind == pyarrow.fs.FileType.File else _files_below(system, path)
+    parts = path.split("/")
+    fixed = next(i for i, part in enumerate(parts) if "*" in part)
+    is_deep = fixed + 1 < len(parts)
+    selector = pyarrow.fs.FileSelector("/".join(parts[:fixed]), allow_not_found=True, recursive=is_deep)
+    return sorted(
+        info.path
+        for info in system.get_file_info(selector)
+        if info.type == pyarrow.fs.FileType.File
+        and info.path.count("/") == path.count("/")
+        and pathlib.PurePosixPath(info.path).match(path)
+        and not any(part.startswith(".") for part in info.path.split("/")[fixed:])  # as in patterns of local files
+    )
+
+
+def _files_below(system: pyarrow.fs.FileSystem, folder: str) -> list[str]:
+    """The Parquet files of a folder and of those in it, without names that begin with _ or .: other programs write
+    there what is not complete."""
+    folder = folder.rstrip("/")
+    found = system.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True, recursive=True))
+    return sorted(
+        info.path
+        for info in found
+        if info.type == pyarrow.fs.FileType.File
+        and info.path.endswith(".parquet")
+        and not any(part.startswith(("_", ".")) for part in info.path[len(folder) + 1 :].split("/"))
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _file_system(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    try:
+        return pyarrow.fs.FileSystem.from_uri(uri)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"build(): pyarrow cannot read the URI of a source: {error}.") from None
+
+
+def _parquet_file(path: str, uri: str | None) -> pq.ParquetFile:
+    return pq.ParquetFile(path, filesystem=None if uri is None else _file_system(uri)[0])
 
 
 # ---- tasks ----------------------------------------
@@ -186,9 +244,9 @@ def sample_piece(piece: Any, schema: pa.Schema, key: list[str], wanted: int) -> 
 
 
 def divide_piece(
-    piece: Any, schema: pa.Schema, key: list[str], splits: dict[str, Any], folder: str, nulls: str
-) -> tuple[str, list[list[int] | None], int]:
-    """Write the rows of a piece, one run for each range. Returns (path, place of each run, rows)."""
+    piece: Any, schema: pa.Schema, key: list[str], splits_file: str, folder: str, nulls: str
+) -> tuple[str, int, int]:
+    """Write the rows of a piece, one run for each range. Returns (path, where its index begins, rows)."""
     codec = Codec(key, schema)
     table = piece.read(schema, schema.names)
     rows = piece.first_row + np.arange(table.num_rows)
@@ -200,14 +258,14 @@ def divide_piece(
                 f"in a key column ({', '.join(key)}); pass nulls='drop' to leave such rows out."
             )
         table, rows = _shard.take_rows(table, np.flatnonzero(~missing)), rows[~missing]
+    splits = _files.read_document(splits_file)
     split_keys = codec.of_json(splits["keys"])
     ranges = range_of_rows(codec, split_keys, np.array(splits["rows"], np.int64), codec.encode(table), rows)
     path = os.path.join(folder, f"{piece.first_row}-{uuid.uuid4().hex}")
-    places = write_runs(path, table, ranges, len(splits["rows"]) + 1, sync=False)
-    return path, places, table.num_rows
+    return path, write_runs(path, table, ranges, len(splits["rows"]) + 1), table.num_rows
 
 
-def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int, sync: bool) -> list[list[int] | None]:
+def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int) -> int:
     order = np.argsort(ranges, kind="stable")
     ends = np.searchsorted(ranges[order], np.arange(count + 1))
     writer = _files.RunWriter(path)
@@ -215,15 +273,17 @@ def write_runs(path: str, table: pa.Table, ranges: np.ndarray, count: int, sync:
     for n in range(count):
         mine = order[ends[n] : ends[n + 1]]
         places.append(writer.write(_shard.take_rows(table, mine)) if len(mine) else None)
-    writer.close(sync)
-    return places
+    index = writer.write_index(places)
+    writer.close(sync=False)
+    return index
 
 
 def write_range(
-    root: str, name: str, runs: list[tuple[str, list[int]]], schema: pa.Schema, key: list[str], values: list[str]
+    root: str, name: str, n: int, divided_file: str, schema: pa.Schema, key: list[str], values: list[str]
 ) -> dict[str, Any] | None:
     """Sort the runs of one range and write its base."""
-    tables = [_files.read_run(path, place) for path, place in runs]
+    places = [(path, _files.read_place(path, index, n)) for path, index in _files.read_document(divided_file)]
+    tables = [_files.read_run(path, place) for path, place in places if place is not None]
     table = pa.concat_tables([schema.empty_table(), *tables])
     return _shard.write_base(root, name, Codec(key, schema), table, values)
 
@@ -337,13 +397,17 @@ def _rebuild(
         splits = choose_splits(codec, codec.concat([keys for keys, _ in samples]), rows, shards)
     shards = len(splits["rows"]) + 1
     with _spill_folder(root, generation) as folder:
+        # What all tasks read is in files: the driver holds a few words per piece and per shard, and sends no more.
+        splits_file, divided_file = os.path.join(folder, "splits"), os.path.join(folder, "divided")
+        _files.write_document(splits_file, splits)
         step = progress.stage("dividing", len(pieces))
-        divided = executor.map(divide_piece, [(p, schema, key, splits, folder, nulls) for p in pieces], step)
-        work = []
-        for n in range(shards):
-            runs = [(path, places[n]) for path, places, _ in divided if places[n] is not None]
-            work.append((root, f"{generation}-{n}", runs, schema, key, values))
+        divided = executor.map(divide_piece, [(p, schema, key, splits_file, folder, nulls) for p in pieces], step)
+        _files.write_document(divided_file, [(path, index) for path, index, _ in divided])
+        work = [(root, f"{generation}-{n}", n, divided_file, schema, key, values) for n in range(shards)]
         bases = executor.map(write_range, work, progress.stage("writing", shards))
+    found, written = sum(rows for _, _, rows in divided), sum(base["rows"] for base in bases if base is not None)
+    if found != written:
+        raise ValueError(f"{folder}: of {found} rows that were divided, {written} came back; build the table again.")
     _commit(root, generation, schema, codec, values, splits, total, [{"base": base, "runs": []} for base in bases])
 
 

@@ -18,6 +18,8 @@ import fcntl
 import itertools
 import json
 import os
+import re
+import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +27,12 @@ from typing import Any
 import pyarrow as pa
 
 _CHUNK = 1 << 20
+_PLACE, _CHECK = struct.Struct("<QQI"), struct.Struct("<I")  # an entry of the index of a file of runs
 Checksum = list[int]  # bytes, CRC-32: a list, because it is stored as JSON
+
+
+def is_uri(path: Any) -> bool:
+    return isinstance(path, str) and re.match("[A-Za-z][A-Za-z0-9+.-]*://", path) is not None
 
 
 def sync_folder(path: str) -> None:
@@ -129,11 +136,31 @@ class RunWriter:
         self._file.write(data)
         return [offset, data.size, zlib.crc32(data)]
 
+    def write_index(self, places: list[list[int] | None]) -> int:
+        """Behind the tables: where each of them is. Returns where this index begins, for read_place()."""
+        begin = self._file.tell()
+        for n, place in enumerate(places):
+            entry = _PLACE.pack(*(place or (0, 0, 0)))
+            self._file.write(entry + _CHECK.pack(zlib.crc32(entry, n)))
+        return begin
+
     def close(self, sync: bool) -> None:
         self._file.flush()
         if sync:
             os.fsync(self._file.fileno())
         self._file.close()
+
+
+def read_place(path: str, index: int, n: int) -> list[int] | None:
+    """Where table n is; None if nothing was written for it."""
+    size = _PLACE.size + _CHECK.size
+    with open(path, "rb") as file:
+        file.seek(index + n * size)
+        entry = file.read(size)
+    if len(entry) != size or _CHECK.pack(zlib.crc32(entry[: _PLACE.size], n)) != entry[_PLACE.size :]:
+        raise damaged(path, f"entry {n} of its index does not have the checksum that was written")
+    offset, length, checksum = _PLACE.unpack(entry[: _PLACE.size])
+    return [offset, length, checksum] if length else None
 
 
 def read_run(path: str, place: list[int]) -> pa.Table:

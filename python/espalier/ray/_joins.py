@@ -6,6 +6,9 @@ the whole table, with its rules for NULL, ties, tolerances and names.
 
 Windows: the key (by, on) keeps a group together, so a window is a range of keys. It is cut where it crosses a border;
 whole shards in it come from the bounds file.
+
+Spans: a span is a range of keys, too. Those that overlap are merged, so that the owners answer with each row in any of
+them once, in key order; espalier.join_between() of these rows and the spans gives the pairs of the whole table.
 """
 
 from __future__ import annotations
@@ -17,16 +20,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .. import joins
 from .._join_types import check_window, for_preparing, window_end
 from ..frames import ArrowFrame, Frame, frame_as, frame_of
+from ..prepared import column_name
 from . import _partials
 from ._bounds import Bounds, Request
 from ._keys import Codec, Positions, is_text, numbers_of, of_numbers, one_chunk, take_keys, words_of
 from ._local import Local, Reader
-from ._table import PinnedTable, Stale, Table, folder_of, _groups, _in_order, _mean
+from ._table import PinnedTable, Stale, Table, folder_of, _groups, _in_order, _is_behind, _mean
 
 _AGGREGATES = ("count", "sum", "mean", "min", "max", "first", "last")
 
@@ -47,36 +52,46 @@ class _Left:
         names = _names(by, by_left, key_by, call)
         self.on, self.by, self.key_on, self.key_by = left_on, names, key_on, key_by
         codec = table._bounds.codec
-        if is_text(codec.types[-1]) or pa.types.is_boolean(codec.types[-1]):
-            raise TypeError(
-                f"{call}: the last key column {key_on!r} has the type {codec.types[-1]}, which has no distances."
-            )
-        arrow = frame_as(_only(self.frame, [*names, left_on], call), "pyarrow").native
+        _check_order(codec, call)
+        arrow = frame_as(_only(self.frame, [*names, left_on], "left", call), "pyarrow").native
         self.columns = [
             codec.cast(i, arrow.column(name), f"{call}: column {name!r} of the left frame")
             for i, name in enumerate([*names, left_on])
         ]
-        self.valid = np.ones(self.frame.height, bool)
-        for column in self.columns:
-            if column.null_count:
-                self.valid &= column.is_valid().to_numpy(zero_copy_only=False)
-        on_column = self.columns[-1]
-        if pa.types.is_floating(on_column.type):  # NaN matches nothing
-            self.valid &= ~np.isnan(numbers_of(on_column))
+        self.valid = _matching(self.frame.height, self.columns, self.columns[-1:])
         self.units_differ = arrow.schema.field(left_on).type != codec.types[-1] and pa.types.is_temporal(
             codec.types[-1]
         )
 
 
-def _only(frame: Frame, names: list[str], call: str) -> Frame:
+def _check_order(codec: Codec, call: str) -> None:
+    if is_text(codec.types[-1]) or pa.types.is_boolean(codec.types[-1]):
+        raise TypeError(
+            f"{call}: the last key column {codec.names[-1]!r} has the type {codec.types[-1]}, which has no distances."
+        )
+
+
+def _matching(height: int, columns: Sequence[pa.Array], ordered: Sequence[pa.Array]) -> np.ndarray:
+    """Which rows can match: none with a NULL, or with NaN in an ordered column."""
+    valid = np.ones(height, bool)
+    for column in columns:
+        if column.null_count:
+            valid &= column.is_valid().to_numpy(zero_copy_only=False)
+    for column in ordered:
+        if pa.types.is_floating(column.type):
+            valid &= ~np.isnan(numbers_of(column))
+    return valid
+
+
+def _only(frame: Frame, names: list[str], side: str, call: str) -> Frame:
     for name in names:
         if name not in frame.names:
-            raise KeyError(f"{call}: the left frame has no column {name!r}; it has {frame.names}.")
+            raise KeyError(f"{call}: the {side} frame has no column {name!r}; it has {frame.names}.")
     distinct = list(dict.fromkeys(names))
     if frame.kind == "dict":
-        return frame_of({name: frame.native[name] for name in distinct}, "left", call)
+        return frame_of({name: frame.native[name] for name in distinct}, side, call)
     return frame_of(
-        frame.native.select(distinct) if hasattr(frame.native, "select") else frame.native[distinct], "left", call
+        frame.native.select(distinct) if hasattr(frame.native, "select") else frame.native[distinct], side, call
     )
 
 
@@ -349,3 +364,149 @@ def _less(a: Any, b: Any) -> np.ndarray:
     if limits.min <= number <= limits.max:
         return np.asarray(a < b)
     return np.full(len(array), (number > limits.max) == (array is a))
+
+
+# ---- spans ----------------------------------------
+
+
+def join_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+    how: str = "inner",
+    suffix: str = "_right",
+    columns: Sequence[str] | None = None,
+) -> Any:
+    """Pairs of the rows of a sharded table and the spans [start, finish] of a frame that contain them, as
+    espalier.join_between() with the rows in key order: a pyarrow.Table.
+
+    The key of the table is the `by` columns, in any order, and then `on`. Ends and `by` columns of the spans are
+    converted to its types, and a value without an equal there is a ValueError. `columns`: which columns of the table
+    are in the answer next to its key, by default all. how="left" reads the whole table."""
+    call = "join_between()"
+    keeps_all = joins._how(how, call)
+    sides = _Spans(call, points, spans, on, start, finish, by, by_left, by_right, closed)
+    wanted = points._columns(points._bounds, columns)
+    wanted = [name for name in points.schema.names if name in wanted or name in points.key]
+    lower, upper, valid = sides.everything() if keeps_all else sides.merged()
+    _, rows = points._read(lambda bounds: points._range(bounds, lower, upper, valid, wanted))
+    return joins.join_between(
+        rows,
+        spans,
+        sides.on,
+        sides.start,
+        sides.finish,
+        by_left=sides.left_by or None,
+        by_right=sides.right_by or None,
+        closed=closed,
+        how=how,
+        suffix=suffix,
+    )
+
+
+def count_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+) -> Any:
+    """Number of rows of a sharded table in each span of a frame, as espalier.count_between(). No row is sent: a span
+    asks two shards at most."""
+    sides = _Spans("count_between()", points, spans, on, start, finish, by, by_left, by_right, closed)
+    counts, _ = points._read(
+        lambda bounds: points.aggregate_positions(bounds, sides.lower, sides.upper, sides.valid, {})
+    )
+    return joins._counts(counts, sides.frame)
+
+
+class _Spans:
+    """The spans of a frame as ranges of keys of a table."""
+
+    def __init__(
+        self,
+        call: str,
+        points: Any,
+        spans: Any,
+        on: str,
+        start: str,
+        finish: str,
+        by: Any,
+        by_left: Any,
+        by_right: Any,
+        closed: str,
+    ) -> None:
+        lower_closed, upper_closed = joins._ends(closed, call)
+        if not isinstance(points, Table):
+            raise TypeError(f"{call}: the points are a {type(points).__name__}; for frames there is espalier.{call}.")
+        if isinstance(spans, Table):
+            raise TypeError(f"{call}: the spans are a sharded table; give a frame, such as parts of its range().")
+        self.on, self.start, self.finish = (
+            column_name(value, what, call) for value, what in ((on, "on"), (start, "start"), (finish, "finish"))
+        )
+        left_by, right_by = joins._sides(by, by_left, by_right, "by", call)
+        *key_by, key_on = points.key
+        if self.on != key_on or sorted(left_by) != sorted(key_by) or len(left_by) != len(right_by):
+            raise ValueError(
+                f"{call}: `on` is {self.on!r} and `by` is {left_by} and {right_by}; the key of the table is {key_by}, "
+                f"then {key_on!r}, and another one needs a table with another key."
+            )
+        pairs = dict(zip(left_by, right_by))
+        self.left_by, self.right_by = key_by, [pairs[name] for name in key_by]
+        codec = points._bounds.codec
+        _check_order(codec, call)
+        self.frame = frame_of(spans, "right", call)
+        names = [*self.right_by, self.start, self.finish]
+        arrow = frame_as(_only(self.frame, names, "right", call), "pyarrow").native
+        last = len(key_by)
+        *groups, low, high = (
+            codec.cast(min(i, last), arrow.column(name), f"{call}: column {name!r} of the right frame")
+            for i, name in enumerate(names)
+        )
+        self.lower = codec.in_group(groups, words_of(low), False, not lower_closed)
+        self.upper = codec.in_group(groups, words_of(high), True, upper_closed)
+        self.valid = _matching(self.frame.height, [*groups, low, high], [low, high])
+        self._codec = codec
+
+    def everything(self) -> tuple[Positions, Positions, np.ndarray]:
+        """One range with all keys."""
+        return self._codec.outside(1, False), self._codec.outside(1, True), np.ones(1, bool)
+
+    def merged(self) -> tuple[Positions, Positions, np.ndarray]:
+        """Ranges that do not overlap, in key order, with the same keys as all spans together."""
+        live = np.flatnonzero(self.valid & ~_is_behind(self.lower, self.upper))
+        lower, upper = self.lower.take(live), self.upper.take(live)
+        both = Positions(self._codec.concat([lower.keys, upper.keys]), np.concatenate([lower.after, upper.after]))
+        numbers = _order_of(both)
+        begin, end = numbers[: len(live)], numbers[len(live) :]
+        order = np.argsort(begin, kind="stable")
+        begin = begin[order]
+        reach = np.maximum.accumulate(end[order])
+        is_first = np.ones(len(live), bool)
+        is_first[1:] = begin[1:] > reach[:-1]
+        is_last = np.append(is_first[1:], True)[: len(live)]
+        has_end, which = np.unique(end, return_index=True)  # a span that ends where a range does
+        ends = which[np.searchsorted(has_end, reach[is_last])]
+        ranges = lower.take(order[is_first]), upper.take(ends)
+        return *ranges, np.ones(len(ends), bool)
+
+
+def _order_of(positions: Positions) -> np.ndarray:
+    """Numbers that compare as the positions do."""
+    if isinstance(positions.keys, np.ndarray):
+        _, ranks = np.unique(positions.keys, return_inverse=True)
+    else:
+        ranks = pc.rank(positions.keys, tiebreaker="dense").to_numpy()
+    return 2 * ranks.reshape(-1).astype(np.int64) + positions.after

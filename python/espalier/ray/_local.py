@@ -39,8 +39,9 @@ def bytes_of(value: Any) -> int:
 class Reader:
     """Open shards of a table, of the last generations that were asked for. Everything in it comes from files."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, device: str | None = None) -> None:
         self.root = root
+        self._device = device
         self._bounds: dict[int, Bounds] = {}
         self._shards: dict[tuple[int, int], Shard] = {}
         self._bases: dict[str, Base] = {}
@@ -71,7 +72,7 @@ class Reader:
             if bounds.generation not in self._bounds:
                 self._keep(bounds)
             if place not in self._shards:
-                self._shards[place] = Shard.open(self.root, n, bounds, self._bases)
+                self._shards[place] = Shard.open(self.root, n, bounds, self._bases, self._device)
             return self._shards[place]
 
     def serve(self, bounds: Bounds, requests: list[Request]) -> list[Any]:

@@ -49,9 +49,9 @@ _LOST = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.excep
 class _Owner:
     """The actor."""
 
-    def __init__(self, root: str, threads: int) -> None:
+    def __init__(self, root: str, threads: int, device: str | None = None) -> None:
         _core.limit_threads(threads)
-        self._reader = Reader(root)
+        self._reader = Reader(root, device)
         self._node = ray.get_runtime_context().get_node_id()
 
     def serve(self, batch: bytes | list[tuple[Any, ...]], pieces: int, *arrays: np.ndarray) -> Any:
@@ -272,13 +272,21 @@ class Owners:
     name = "Ray"
 
     def __init__(
-        self, root: str, *, owners: int | None = None, num_cpus: float = 0, num_gpus: float = 0, gather_ms: float = 1.0
+        self,
+        root: str,
+        *,
+        owners: int | None = None,
+        num_cpus: float = 0,
+        num_gpus: float = 0,
+        gather_ms: float = 1.0,
+        device: str | None = None,
     ) -> None:
         if owners is not None and owners < 1:
             raise ValueError(f"owners is {owners}; a table has one or more.")
         if not ray.is_initialized():
             ray.init()
         self.root = root
+        self._device = device
         self._session = _session()
         self.executor: Executor = Tasks()
         self.traffic = Traffic()
@@ -312,7 +320,7 @@ class Owners:
             self._lanes = [_Lane(self._make, self._gather) for _ in range(self._first_owners)]
 
     def _make(self) -> Any:
-        return ray.remote(_Owner).options(**self._options).remote(self.root, self._threads)
+        return ray.remote(_Owner).options(**self._options).remote(self.root, self._threads, self._device)
 
     def owners_of(self, bounds: Bounds, n: int) -> list[int]:
         first = n * self._first_owners // len(bounds.ranges)

@@ -97,36 +97,90 @@ def of_json(lists: list[list[Any]], values: np.dtype) -> Partial:
     return made
 
 
-def reduce(partial: Partial, begin: int, end: int, functions: Any) -> list[Any]:
-    """The ranges begin <= i < end as one: count, then the functions in their order."""
-    rows = begin + np.flatnonzero(partial["count"][begin:end])
-    made: list[Any] = [int(partial["count"][rows].sum())]
-    for f in functions:
-        array = partial[f][rows]
-        if len(rows) == 0:
-            made.append(0)
-        elif f == "sum":
-            made.append(float(array.sum()) if array.dtype.kind == "f" else sum(int(number) for number in array))
-        elif f in ("min", "max"):
-            made.append(np.fmin.reduce(array) if f == "min" else np.maximum.reduce(array))
-        else:
-            made.append(array[0 if f == "first" else -1])
-    return made
+class Ranges:
+    """Partials of adjacent ranges, and those of any begin <= i < end of them: O(log n) for each, O(n log n) memory.
+
+    Ranges without values are left out first, so that no value has to stand for nothing. Sums of integers are
+    differences of prefix sums, which are exact. Differences of floats would lose digits to values outside: floats are
+    added up in a tree of long doubles, which takes the values inside only, with 2 log2(n) roundings to 64 bits on
+    x86-64 and one to 53."""
+
+    def __init__(self, partial: Partial) -> None:
+        has_values = partial["count"] > 0
+        self._counts = _prefix_sums(partial["count"])
+        self._places = _prefix_sums(has_values.astype(np.int64))  # in the arrays without empty ranges
+        self._arrays = {f: array[has_values] for f, array in partial.items() if f != "count"}
+        self._levels: dict[str, list[np.ndarray]] = {}  # made when a function is first asked for
+
+    def reduce(self, begin: np.ndarray, end: np.ndarray, functions: Any, values: np.dtype) -> Partial:
+        made = nothing(len(begin), functions, values)
+        made["count"] = self._counts[end] - self._counts[begin]
+        begin, end = self._places[begin], self._places[end]
+        some = np.flatnonzero(begin < end)
+        begin, end = begin[some], end[some]
+        for f in functions:
+            array = self._arrays[f]
+            if f == "sum":
+                is_float = array.dtype.kind == "f"
+                found = self._float_sums(begin, end) if is_float else self._integer_sums(begin, end, made[f].dtype)
+                made[f] = made[f].astype(found.dtype)
+            elif f in ("min", "max"):
+                found = self._extremes(f, begin, end)
+            else:
+                found = array[begin if f == "first" else end - 1]
+            made[f][some] = found
+        return made
+
+    def _integer_sums(self, begin: np.ndarray, end: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        array = self._arrays["sum"]
+        if "sum" not in self._levels:
+            fits = array.dtype != object and np.abs(array.astype(np.float64)).sum() < 2.0**62
+            self._levels["sum"] = [_prefix_sums(array if fits else array.astype(object))]
+        (before,) = self._levels["sum"]
+        total = before[end] - before[begin]
+        limits = np.iinfo(dtype)
+        fits = total.dtype != object or all(limits.min <= number <= limits.max for number in total)
+        return total.astype(dtype) if fits else total
+
+    def _float_sums(self, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            if "sum" not in self._levels:
+                levels = [self._arrays["sum"].astype(np.longdouble)]
+                while len(levels[-1]) > 1:
+                    level = levels[-1]
+                    levels.append(level[:-1:2] + level[1::2])  # an odd last element has no parent: it is taken here
+                self._levels["sum"] = levels
+            left, right = np.zeros((2, len(begin)), np.longdouble)
+            for level in self._levels["sum"]:
+                rows = np.flatnonzero((begin < end) & (begin & 1 == 1))
+                left[rows] += level[begin[rows]]
+                begin = begin + (begin & 1)
+                rows = np.flatnonzero((begin < end) & (end & 1 == 1))
+                right[rows] += level[end[rows] - 1]
+                begin, end = begin >> 1, end >> 1
+            return (left + right).astype(np.float64)
+
+    def _extremes(self, function: str, begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Level k has the extremes of 2^k ranges from each one; two that overlap cover a range."""
+        extreme = np.fmin if function == "min" else np.maximum
+        if function not in self._levels:
+            levels = [self._arrays[function]]
+            while len(levels[-1]) > 1 << (len(levels) - 1):
+                level, step = levels[-1], 1 << (len(levels) - 1)
+                levels.append(extreme(level[:-step], level[step:]))
+            self._levels[function] = levels
+        found = np.empty(len(begin), self._arrays[function].dtype)
+        which = np.frexp(end - begin)[1] - 1
+        for k in np.unique(which).tolist():
+            rows, level = np.flatnonzero(which == k), self._levels[function][k]
+            found[rows] = extreme(level[begin[rows]], level[end[rows] - (1 << k)])
+        return found
 
 
-def of_lists(lists: list[list[Any]], functions: Any, values: np.dtype) -> Partial:
-    """The inverse of reduce() for many ranges."""
-    made = nothing(len(lists), functions, values)
-    made["count"][:] = [one[0] for one in lists]
-    for i, f in enumerate(functions, 1):
-        numbers = [one[i] for one in lists]
-        if f == "sum" and values.kind != "f":
-            limits = np.iinfo(made[f].dtype)
-            if any(not limits.min <= number <= limits.max for number in numbers):
-                made[f] = np.array(numbers, object)
-                continue
-        made[f][:] = numbers
-    return made
+def _prefix_sums(array: np.ndarray) -> np.ndarray:
+    before = np.zeros(len(array) + 1, array.dtype)
+    np.cumsum(array, out=before[1:])
+    return before
 
 
 class Values:

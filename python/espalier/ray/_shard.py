@@ -82,13 +82,14 @@ def write_base(root: str, name: str, codec: Codec, table: pa.Table, values: list
 class Base:
     """The files of a shard, mapped. Columns of the rows are decoded when they are first asked for."""
 
-    def __init__(self, root: str, entry: dict[str, Any]) -> None:
+    def __init__(self, root: str, entry: dict[str, Any], device: str | None = None) -> None:
+        """device: a GPU that holds a copy of the index of the keys; rows and values stay in host memory."""
         folder = os.path.join(root, "shards", entry["folder"])
         for name, checksum in entry["files"].items():
             _files.verify_file(os.path.join(folder, name), checksum)
         self._rows = os.path.join(folder, ROWS)
         self.rows: int = entry["rows"]
-        self.index = _index.open(os.path.join(folder, KEYS), verify=False)  # verified as a whole
+        self.index = _index.open(os.path.join(folder, KEYS), verify=False, device=device)  # verified as a whole
         self.bytes = sum(size for size, _ in entry["files"].values())
         self._columns: dict[str, pa.Array] = {}
         self._values: dict[str, _partials.Values] = {}
@@ -125,13 +126,20 @@ class Shard:
         self.rows = self._base_rows + len(keys)
 
     @classmethod
-    def open(cls, root: str, n: int, bounds: Bounds | None = None, bases: dict[str, Base] | None = None) -> Shard:
-        """`bases`: files that are open already, by folder."""
+    def open(
+        cls,
+        root: str,
+        n: int,
+        bounds: Bounds | None = None,
+        bases: dict[str, Base] | None = None,
+        device: str | None = None,
+    ) -> Shard:
+        """`bases`: files that are open already, by folder. `device`: see Base; for keys that are words."""
         bounds = bounds or Bounds.read(root)
         range_ = bounds.ranges[n]
         base, entry = None, range_["base"]
         if entry is not None:
-            base = (bases or {}).get(entry["folder"]) or Base(root, entry)
+            base = (bases or {}).get(entry["folder"]) or Base(root, entry, device if bounds.codec.is_word else None)
             if bases is not None:
                 bases[entry["folder"]] = base
         return cls(bounds.codec, bounds.schema, base, read_runs(root, range_["runs"]))

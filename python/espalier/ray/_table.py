@@ -421,12 +421,8 @@ class _Cuts:
         return before[self.end_whole] - before[self.first_whole]
 
     def whole_partial(self, column: str, functions: list[str]) -> _partials.Partial:
-        whole = self._bounds.whole(column)
-        count = len(self._bounds.full) + 1
-        pairs, which = np.unique(self.first_whole * count + self.end_whole, return_inverse=True)
-        lists = [_partials.reduce(whole, *divmod(pair, count), functions) for pair in pairs.tolist()]
-        one = _partials.of_lists(lists, functions, self._bounds.dtype(column))
-        return {f: array[which.reshape(-1)] for f, array in one.items()}
+        whole, dtype = self._bounds.whole(column), self._bounds.dtype(column)
+        return whole.reduce(self.first_whole, self.end_whole, functions, dtype)
 
     def add_whole(self) -> None:
         """Requests for the ranges that lie wholly inside: their rows are asked for."""
@@ -510,4 +506,9 @@ def progress_of(progress: Any) -> Callable[[str, int, int], None] | None:
 
 
 def folder_of(path: Any) -> str:
+    if _files.is_uri(path):
+        raise ValueError(
+            f"{path!r} is a URI. Tables and answers are in a folder, local or mounted by all machines, because a "
+            "commit is a rename: give the path of a folder; sources may be URIs."
+        )
     return os.path.abspath(os.fspath(path))
