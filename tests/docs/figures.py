@@ -57,6 +57,16 @@ def batches(op, size, digits=(1, 1)):
     return cells
 
 
+def calls(size, *names):
+    """Microseconds of an insert, least ... most of the distributions: u32, u64."""
+    where = {"op": "insert", "keys": 2**26, "queries": size, "path": "automatic"}
+    cells = []
+    for kind in ("u32", "u64"):
+        found = [r for n in names for r in rows(n, **where) if r["key_type"] == kind]
+        cells.append(" ... ".join(f"{end(r['seconds'] for r in found) * 1e6:.0f}" for end in (min, max)))
+    return cells
+
+
 def significant(value, digits):
     """digits behind the point, or a format."""
     return f"{value:.{digits}f}" if isinstance(digits, int) else digits(value)
@@ -70,8 +80,8 @@ def two(value):
 def radix(size):
     where = {"op": "insert", "queries": size, "path": "automatic"}
     values = [r["rate"] / G for n in (1, 2) for r in rows(f"gpu-radix-distributions-{n}", **where)]
-    digits = 2 if size == 2**22 else 4
-    return f"{min(values):.{digits}f} ... {max(values):.{digits}f}"
+    scale, digits = (1, 2) if size == 2**22 else (1e3, 1)  # G/s, M/s
+    return f"{min(values) * scale:.{digits}f} ... {max(values) * scale:.{digits}f}"
 
 
 def find(kind):
@@ -117,7 +127,8 @@ EXPECTED = {
     "the same as a batch, worst": lambda: batches("insert", 2**24),
     "batches of 2^20 keys": lambda: batches("insert", 2**20, (1, two)),
     "batches of 2^16 keys": lambda: batches("insert", 2**16, (two, two)),
-    "batches of 2^8 keys": lambda: batches("insert", 2**8, (4, 4)),
+    "one call with 2^8 keys, eight": lambda: calls(2**8, "gpu-blink-distributions-1", "gpu-blink-distributions-2"),
+    "the same since then": lambda: calls(2**8, "gpu-blink-small-batches"),
     "insert 2^26 keys into an empty tree, key by key": lambda: blink(("gpu-blink-insert", "insert-empty")),
     "find after that": lambda: blink(("gpu-blink-find", "find-after-insert"), keys=2**26),
     "erase 2^25 keys, key by key": lambda: blink(("gpu-blink-erase", "erase")),
@@ -184,6 +195,13 @@ def readme_sentences():
     visits, builds = [[r["ratio"][p] for r in rows(n)] for n, p in (("gpu-visit", "reduce"), ("gpu-build", "cub-sort"))]
     (batch,) = rows("query-engine/batches-gpu", op="batch of range sums", queries=2**16)
     as_of = [rows(f"query-engine/as-of-{d}", op="the whole statement")[0]["rate"] / 1e6 for d in ("gpu", "cpu")]
+    with open(ROOT / "bench" / "results" / "python-joins.json") as file:
+        frames = next(r for r in json.load(file)["results"] if r["case"] == "2^20")
+    yield (f"One H200 looks up {rate('gpu-find-u32', keys=2**27):.1f} G random keys per second among 2^27, "
+           f"{ratio('gpu-find-u32', 'thrust-lower-bound', keys=2**27):.1f} times as many as `thrust::lower_bound`, and "
+           f"sums {rate('gpu-sum', op='sum'):.1f} G ranges per second of a million keys each")  # fmt: skip
+    yield (f"polars frames, two threads: {frames['espalier polars']} ms, where polars takes {frames['polars']} and "
+           f"pandas {frames['pandas']} ms")  # fmt: skip
     yield f"Memory is {min(memory):.2f}x of keys and values, {max(memory):.2f}x with all aggregates"
     yield f"Visiting all pairs runs at {times(visits)} of a plain reduction"
     yield f"building from unsorted pairs at {times(builds)} of CUB's radix sort"
