@@ -173,7 +173,7 @@ class Stage:
         pages += ["/docs/design/index", "/bench/results/index", *have(*measured)]
         self.write("explanation/index.md", "# Explanation\n\n" + self.toctree(pages))
         self.write("project/index.md", "# Project\n\n" + self.toctree(
-            have("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")))  # fmt: skip
+            have("CONTRIBUTING.md", "docs/development.md", "CHANGELOG.md", "SECURITY.md")))  # fmt: skip
         # Pages that belong to no list would be found by the search alone: an error of Sphinx.
 
     def runs(self) -> None:
