@@ -436,7 +436,7 @@ def python(theme: str) -> Picture:
 def gpu_writes(theme: str) -> Picture:
     data = read("gpu-blink-distributions-1.json")
     p = Picture(
-        theme, 760, 420, "insert into a B-link tree of 2²⁶ keys on an H200, worst and best of eight distributions",
+        theme, 760, 434, "insert into a B-link tree of 2²⁶ keys on an H200, worst and best of eight distributions",
         "Inserted keys per second by the size of a batch: the band reaches from the worst to the best distribution.",
     )  # fmt: skip
     left, right, top, bottom = 70, 736, 84, 340
@@ -474,8 +474,10 @@ def gpu_writes(theme: str) -> Picture:
             else:
                 dx, dy, anchor = (0, 22, "end") if size == sizes[-1] else (10, 16, "start")
             p.text(at_x + dx, at_y + dy, names[name, size], color="ink2", anchor=anchor, size=11)
-    p.text(16, 408, f"bench/results/gpu-blink-distributions-1.json: commit {data['commit']}, {data['date'][:10]}, before "
-           "small batches were one kernel (gpu-blink-small-batches.json)", color="ink2", size=11)  # fmt: skip
+    p.text(16, 408, f"bench/results/gpu-blink-distributions-1.json: commit {data['commit']}, {data['date'][:10]}",
+           color="ink2", size=11)  # fmt: skip
+    p.text(16, 423, "before small batches were one kernel; since then: README, gpu-blink-small-batches.json", color="ink2",
+           size=11)  # fmt: skip
     return p
 
 

@@ -156,7 +156,7 @@ class Stage:
         self.write("docs/tutorials/index.md", "# Tutorials\n\nEach of these pages is a notebook that ran when the site "
                    "was built.\n\n" + self.toctree(have(*(f"docs/tutorials/{n}.md" for n in ("ranges", "joins", "sql",
                                                                                             "maps", "gpu")))))  # fmt: skip
-        howto = [*(f"docs/howto/{n}.md" for n in ("as-of", "windows", "larger-than-gpu", "own-kernel")), "docs/cpp.md",
+        howto = [*(f"docs/howto/{n}.md" for n in ("as-of", "windows", "sql", "larger-than-gpu", "own-kernel", "cluster")), "docs/cpp.md",
                  "docs/python.md", "docs/python-joins.md", "docs/python-sql.md", "docs/sql.md", "docs/cluster.md",
                  "docs/explorer.md", "docs/dependencies.md"]  # fmt: skip
         self.write("docs/howto/index.md", "# How to\n\n" + self.toctree(have(*howto) + ["/examples/index"]))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown, and so are
-those of the sentences below of README.md and docs/comparison.md. The table of runs has the commit, date, machine and
-command of each file that README.md links.
+those of the sentences below of README.md, docs/comparison.md and docs/howto/larger-than-gpu.md. The table of runs has
+the commit, date, machine and command of each file that README.md links.
 
 usage: figures.py
 
@@ -245,8 +245,40 @@ def comparison_sentences():
     yield f"finds {ratio('cpu-blink', 'absl-btree', op='find'):.1f}x as fast"
 
 
+def larger_sentences():
+    """Words of docs/howto/larger-than-gpu.md that have figures."""
+
+    def find(part, **wanted):
+        (found,) = rows(f"gpu-hybrid-{part}", **wanted)
+        return found
+
+    def over_cpu(part, placement):
+        return find(part, placement=placement)["rate"] / find(part, placement="host-alone")["rate"]
+
+    def automatic(digits, *parts):
+        found = [find(part, placement="automatic") for part in parts]
+        size, found_rate = [[r[what] for r in found] for what in ("device_bytes", "rate")]
+        times_cpu = ", ".join(f"{over_cpu(part, 'automatic'):.{digits}f}x" for part in parts)
+        sizes = " | ".join(f"{s / 1e9:.1f} GB" for s in size)
+        return f"| {sizes} | {', '.join(f'{r / 1e6:.0f}' for r in found_rate)} | {times_cpu} |"
+
+    least = min(r["rate"] for kind in ("u32", "u64") for r in rows(f"gpu-find-{kind}"))
+    yield f"`static_tree` on the GPU: {least / G:.1f} G/s or more"
+    shared = find("find-1", placement="shared")["rate"] / 1e6
+    yield (f"`shared` | {find('find-3', placement='shared')['device_bytes'] / 1e9:.2f} GB | | {shared:.0f} | "
+           f"{over_cpu('find-1', 'shared'):.1f}x |")  # fmt: skip
+    yield f"`both` {automatic(1, 'find-1', 'size-1')}"
+    yield f"`device_alone` {automatic(0, 'find-4', 'size-2')}"
+    (note,) = find("find-1", placement="automatic")["notes"]
+    yield re.search(r"both: measured.*\)", note)[0]
+
+
 def missing_sentences():
-    for name, sentences in (("README.md", readme_sentences), ("docs/comparison.md", comparison_sentences)):
+    for name, sentences in (
+        ("README.md", readme_sentences),
+        ("docs/comparison.md", comparison_sentences),
+        ("docs/howto/larger-than-gpu.md", larger_sentences),
+    ):
         text = " ".join((ROOT / name).read_text().split())
         for words in sentences():
             if words not in text:
