@@ -140,7 +140,8 @@ class Stage:
         """The figures of README.md."""
         _, mark, figures = (ROOT / "README.md").read_text().partition("\n## Measured\n")
         assert mark, "README.md has no section Measured"
-        self.write("measured.md", "# Measured\n" + self.staged("measured.md", figures.partition("\n## ")[0]) + "\n")
+        figures = figures.partition("\n## ")[0].replace("\n### ", "\n## ")
+        self.write("measured.md", "# Measured\n" + self.staged("measured.md", figures) + "\n")
 
     def toctree(self, entries: list[str]) -> str:
         return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(entries) + "\n```\n"
