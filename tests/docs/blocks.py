@@ -229,7 +229,7 @@ def link(prefix: str, cuda: str) -> int:
         command = command.replace(" && ", f" {more} && ")
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "sum.cpp").write_text(program.text)
-        command = command.replace("~/espalier", prefix)
+        command = command.replace("~/opt/espalier", prefix)
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, stdout=subprocess.PIPE, text=True)
     if done.returncode == 0 and done.stdout.split() != [answer]:
         print(f"README.md: sum.cpp prints {done.stdout!r}, and its comment says {answer}", file=sys.stderr)
