@@ -230,8 +230,8 @@ def frame(p: Picture, left, right, top, bottom, x_name, y_name):
 
 
 # G/s of random reads of 32 bytes each, 2^26 of them, by the bytes of the table, on an H200 (132 multiprocessors, 60 MB
-# of L2, CUDA 13.0); lines of 64 bytes from 4 GB are read at 35 G/s by tiles of four lanes. Measured once by programs of
-# their own, before the library was: there is no file.
+# of L2, CUDA 13.0); lines of 64 bytes from 4 GB are read at 35 G/s by tiles of four lanes. A measurement of
+# the hardware, not of the library; no file of results is in the repository.
 RANDOM_READS = {64e6: 66, 256e6: 41, 4e9: 36}
 
 
