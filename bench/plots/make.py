@@ -229,32 +229,37 @@ def frame(p: Picture, left, right, top, bottom, x_name, y_name):
     p.text(22, (top + bottom) / 2, y_name, color="ink2", anchor="middle", size=12, turn=True)
 
 
+# G/s of random reads of 32 bytes each, 2^26 of them, by the bytes of the table, on an H200 (132 multiprocessors, 60 MB
+# of L2, CUDA 13.0); lines of 64 bytes from 4 GB are read at 35 G/s by tiles of four lanes. A measurement of
+# the hardware, not of the library; no file of results is in the repository.
+RANDOM_READS = {64e6: 66, 256e6: 41, 4e9: 36}
+
+
 def gpu_find(theme: str) -> Picture:
     files = {"u32": read("gpu-find-u32.json"), "u64": read("gpu-find-u64.json")}
     about = files["u32"]
     p = Picture(
-        theme, 760, 420, "find on an H200: random hits, everything in device memory",
-        "Finds per second of the static tree and of thrust::lower_bound, by the number of keys, with the limit that "
-        "the copy bandwidth of the card sets.",
+        theme, 760, 436, "find on an H200: random hits, everything in device memory",
+        "Finds per second of the static tree and of thrust::lower_bound, by the number of keys, with the measured rate "
+        "of random reads from a table of the same size.",
     )  # fmt: skip
-    left, right, top, bottom = 70, 736, 84, 340
-    x, y = Axis(2**19.5, 2**29.5, left, right), Axis(1, 1000, bottom, top)
+    left, right, top, bottom = 70, 736, 108, 340
+    x, y = Axis(2**19.5, 2**29.5, left, right), Axis(1, 100, bottom, top)
     p.legend(16, 50, [("disc", "ours", "u32 keys"), ("square", "ours2", "u64 keys"),
                       ("ring", "ours", "thrust, u32"), ("ring", "ours2", "thrust, u64")])  # fmt: skip
-    p.line(540, 46, 568, 46, color="limit", width=2, dash="6 4")
-    p.text(576, 50, "limit of the memory")
-    for tick in (1, 10, 100, 1000):
+    p.line(16, 70, 44, 70, color="limit", width=2, dash="6 4")
+    p.text(52, 74, "one random read of 32 bytes per query from a table of that size; in L2 more, queries in order more")
+    for tick in (1, 2, 5, 10, 20, 50, 100):
         p.line(left, y.at(tick), right, y.at(tick))
         p.text(left - 8, y.at(tick) + 4, str(tick), color="ink2", anchor="end", size=12)
     for row in about["rows"]:
         p.text(x.at(row["keys"]), bottom + 18, power(row["keys"]), color="ink2", anchor="middle", size=12)
     frame(p, left, right, top, bottom, "keys in the tree", "G finds/s (logarithmic)")
-    for kind, color, shape in (("u32", "ours", "disc"), ("u64", "ours2", "square")):
+    for kind, color, shape, pair in (("u32", "ours", "disc", 8), ("u64", "ours2", "square", 16)):
         rows = files[kind]["rows"]
-        # The least traffic that a query must cause, at the copy bandwidth of the same run.
-        limit = [(x.at(r["keys"]), y.at(r["rate"] / r["bandwidth_share"] / 1e9)) for r in rows]
+        limit = [(x.at(table / pair), y.at(rate)) for table, rate in RANDOM_READS.items()]
         p.path(limit, "limit", dash="6 4")
-        p.text(limit[0][0], limit[0][1] - 6, f"limit, {kind}", color="ink2", size=11)
+        p.text(limit[0][0], limit[0][1] - 7, kind, color="ink2", size=11, anchor="middle")
         for scale, mark, dash in ((1, shape, ""), ("thrust-lower-bound", "ring", "2 3")):
             points = [
                 (x.at(r["keys"]), y.at(r["rate"] / (1 if scale == 1 else r["ratio"][scale]) / 1e9)) for r in rows
@@ -263,7 +268,167 @@ def gpu_find(theme: str) -> Picture:
             for point in points:
                 p.mark(*point, mark, color)
     p.text(16, 408, f"bench/results/gpu-find-u32.json, -u64.json: commit {about['commit'][:7]}, {about['date'][:10]}; "
-           f"limit: bytes that cannot be avoided, at {about['copy_bandwidth'] / 1e12:.2f} TB/s", color="ink2",
+           "random reads: bench/plots/make.py, RANDOM_READS", color="ink2", size=11)  # fmt: skip
+    p.text(16, 423, "2²⁷ keys and more: plan partition_first, which answers the tree part by part", color="ink2",
+           size=11)  # fmt: skip
+    return p
+
+
+BUS = 55e9  # bytes/s of copies from pinned memory to the H200: docs/design/hybrid-tree.md
+
+
+def gpu_joins(theme: str) -> Picture:
+    """As-of and window joins of the library, columns on the GPU and in host memory."""
+    data, same_card = read("gpu-joins-1.json"), read("gpu-find-u32.json")
+    p = Picture(
+        theme, 760, 466, "Joins of 2²⁶ x 2²⁶ rows on an H200, i64 keys",
+        "Left rows per second of as-of joins and window joins by the order of the rows, with columns in the memory of "
+        "the GPU and in pinned host memory.",
+    )  # fmt: skip
+    p.legend(16, 50, [("disc", "ours", "columns on the GPU"), ("square", "ours2", "in pinned host memory, end to end")])
+    p.line(480, 46, 508, 46, color="limit", width=2, dash="6 4")
+    p.text(516, 50, "limit, rows in order")
+    orders = {"sorted": "in order", "random": "in no order", "groups": "500 groups, in order",
+              "random-groups": "500 groups, no order"}  # fmt: skip
+    left, right, step = 196, 736, 30
+    x = Axis(0.4, 200, left, right)
+    # docs/design/joins-gpu.md: an as-of join in order moves 44 bytes per row, of which 24 come over the bus.
+    limits = {"device": same_card["copy_bandwidth"] / 44 / 1e9, "host": BUS / 24 / 1e9}
+    y = 84
+    for op, title in (("asof", "as-of join, and one column gathered"),
+                      ("window", "window join: count, sum, mean, least, greatest")):  # fmt: skip
+        p.text(16, y, title, weight=600)
+        top, y = y + 10, y + 26
+        for tick in (0.5, 1, 2, 5, 10, 20, 50, 100):
+            p.line(x.at(tick), top, x.at(tick), top + step * len(orders))
+            if op == "window":
+                p.text(x.at(tick), top + 16 + step * len(orders), f"{tick:g}", color="ink2", anchor="middle", size=12)
+        if op == "asof":
+            for place, name in (("device", "memory"), ("host", "bus")):
+                at = x.at(limits[place])
+                p.line(at, top, at, top + step, color="limit", width=2, dash="6 4")
+                p.text(at + 6, top + 6, name, color="ink2", size=11)
+        for order, words in orders.items():
+            p.text(left - 14, y + 4, words, anchor="end")
+            rates = {
+                r["location"]: r["rate"] / 1e9 for r in data["rows"] if (r["op"], r["distribution"]) == (op, order)
+            }
+            p.line(x.at(rates["host"]), y, x.at(rates["device"]), y, width=1.5)
+            for place, mark, color in (("device", "disc", "ours"), ("host", "square", "ours2")):
+                p.mark(x.at(rates[place]), y, mark, color)
+                shown = f"{rates[place]:.1f}" if rates[place] >= 1 else f"{rates[place]:.2f}"
+                side = 1 if place == "device" else -1
+                p.text(x.at(rates[place]) + 11 * side, y + 4, shown, color="ink2", size=12,
+                       anchor="start" if side == 1 else "end")  # fmt: skip
+            y += step
+        y += 18
+    p.text((left + right) / 2, y + 6, "G left rows/s (logarithmic)", color="ink2", anchor="middle", size=12)
+    p.text(16, 440, f"bench/results/gpu-joins-1.json: commit {data['commit'][:7]}, {data['date'][:10]}; limit of as-of "
+           f"joins: 44 bytes per row at {same_card['copy_bandwidth'] / 1e12:.2f} TB/s", color="ink2",
+           size=11)  # fmt: skip
+    p.text(16, 455, f"(gpu-find-u32.json), 24 bytes per row over the bus at {BUS / 1e9:.0f} GB/s: "
+           "docs/design/joins-gpu.md", color="ink2", size=11)  # fmt: skip
+    return p
+
+
+def sql_peers(theme: str) -> Picture:
+    """Statements next to DuckDB, the same rows and machine: with our indexes, without, and TPC-H."""
+    ranges, joins, tpch = (read(f"query-engine/{part}-cpu.json") for part in ("ranges", "joins", "tpch"))
+    p = Picture(
+        theme, 760, 520, "SQL next to DuckDB 2.0: time of the whole statement on two threads",
+        "Upper part: time of range sums, as-of joins and band joins of Espalier with and without an index, and of "
+        "DuckDB. Lower part: the 22 statements of TPC-H, DuckDB's time over ours.",
+    )  # fmt: skip
+    p.legend(16, 50, [("disc", "ours", "Espalier, with an index"), ("ring", "ours", "without"),
+                      ("diamond", "a", "DuckDB, no index")])  # fmt: skip
+    left, right, step, top = 250, 736, 30, 84
+    x = Axis(0.03, 1000, left, right)
+    cases = [(ranges, "COUNT and SUM over 10 % of the rows", "count, sum of 10 % of 2²⁴ rows"),
+             (ranges, "1,000 rows by range", "1,000 of these rows by range"),
+             (joins, "as-of join", "as-of join, 2²⁰ x 2²⁰ rows"),
+             (joins, "as-of join by symbol", "the same by symbol"),
+             (joins, "band join", "band join, 2²⁰ x 2¹⁶ rows")]  # fmt: skip
+    bottom = top + step * len(cases)
+    for tick in (0.1, 1, 10, 100, 1000):
+        p.line(x.at(tick), top - 8, x.at(tick), bottom - 8)
+        p.text(x.at(tick), bottom + 8, milliseconds(tick), color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 25, "time (logarithmic), less is better", color="ink2", anchor="middle",
+           size=12)  # fmt: skip
+    for i, (data, op, words) in enumerate(cases):
+        y = top + 8 + i * step
+        rows = {r["op"]: r for r in data["rows"]}
+        with_index = rows.get(op) or rows[f"{op}, with an index"]
+        values = [("disc", "ours", with_index["seconds"])]
+        if data is joins:
+            values.append(("ring", "ours", rows[f"{op}, without an index"]["seconds"]))
+        values.append(("diamond", "a", with_index["peers"]["duckdb"]["seconds"]))
+        p.text(left - 14, y + 4, words, anchor="end")
+        p.line(x.at(min(v * 1e3 for *_, v in values)), y, x.at(max(v * 1e3 for *_, v in values)), y, width=1.5)
+        for mark, color, seconds in values:
+            p.mark(x.at(seconds * 1e3), y, mark, color)
+    y0 = bottom + 50
+    p.line(16, y0 - 14, 744, y0 - 14)
+    p.text(16, y0 + 8, "TPC-H on tables of 10⁶ rows, no indexes: DuckDB's time over ours, more is better", weight=600)
+    left, top, bottom = 56, y0 + 22, 448
+    y = Axis(0.5, 4, bottom, top)
+    for tick in (0.5, 1, 2, 4):
+        p.line(left, y.at(tick), right, y.at(tick), color="ink2" if tick == 1 else "rule")
+        p.text(left - 8, y.at(tick) + 4, f"{tick:g}x", color="ink2", anchor="end", size=12)
+    width = (right - left) / len(tpch["rows"])
+    for i, row in enumerate(tpch["rows"]):
+        at, ratio = left + width * (i + 0.5), row["ratio"]["duckdb"]
+        p.line(at, y.at(1), at, y.at(ratio), color="ours" if ratio >= 1 else "a", width=3)
+        p.mark(at, y.at(ratio), "disc" if ratio >= 1 else "diamond", "ours" if ratio >= 1 else "a")
+        p.text(at, bottom + 16, row["op"], color="ink2", anchor="middle", size=11)
+    p.text(16, 490, "bench/results/query-engine/ranges-cpu.json, joins-cpu.json: commit "
+           f"{joins['commit'][:7]}, Neoverse V1; tpch-cpu.json: {tpch['commit'][:7]}, Xeon;", color="ink2",
+           size=11)  # fmt: skip
+    p.text(16, 505, "rows in random order; the index is ours alone, its build is not counted", color="ink2", size=11)
+    return p
+
+
+def python(theme: str) -> Picture:
+    """Calls of the Python package, next to NumPy and sortedcontainers, and calls for one key."""
+    data = read("python.json")
+    rows = {r["name"]: r for r in data["rows"]}
+    p = Picture(
+        theme, 760, 358, "Calls from Python: batches next to NumPy and sortedcontainers, and single keys",
+        "Time of searches and of updates and lookups with peers, and time of calls for one key with the part that the "
+        "C++ call takes.",
+    )  # fmt: skip
+    p.legend(16, 50, [("disc", "ours", "Espalier"), ("ring", "ours", "C++ call in it"), ("square", "a", "NumPy"),
+                      ("diamond", "b", "sortedcontainers")])  # fmt: skip
+    left, right, step, top = 270, 736, 30, 84
+    x = Axis(0.2e-6, 10, left, right)
+    names = [("searchsorted, 2^20 random i8 in 2^24 keys", "searchsorted, 2²⁰ i8 in 2²⁴ keys"),
+             ("searchsorted, 2^20 random u4 in 2^24 keys", "2²⁰ u4 in 2²⁴ keys"),
+             ("searchsorted, 2^20 random f8 in 2^20 keys", "2²⁰ f8 in 2²⁰ keys"),
+             ("SortedMap: update of 1,000,000 pairs, then 1,000,000 lookups",
+              "SortedMap: 10⁶ updates, 10⁶ lookups"),
+             ("SortedMap: m[k] = v", "SortedMap: m[k] = v"), ("SortedMap: m[k]", "SortedMap: m[k]"),
+             ("searchsorted of one Python int", "searchsorted of one int")]  # fmt: skip
+    bottom = top + step * len(names)
+    for tick, shown in ((1e-6, "1 us"), (1e-5, "10 us"), (1e-4, "100 us"), (1e-3, "1 ms"), (1e-2, "10 ms"),
+                        (1e-1, "100 ms"), (1, "1 s"), (10, "10 s")):  # fmt: skip
+        p.line(x.at(tick), top - 8, x.at(tick), bottom - 8)
+        p.text(x.at(tick), bottom + 8, shown, color="ink2", anchor="middle", size=12)
+    p.text((left + right) / 2, bottom + 25, "time (logarithmic), less is better", color="ink2", anchor="middle",
+           size=12)  # fmt: skip
+    marks = {"NumPy": ("square", "a"), "sortedcontainers": ("diamond", "b")}
+    for i, (name, words) in enumerate(names):
+        y, row = top + 8 + i * step, rows[name]
+        p.text(left - 14, y + 4, words, anchor="end")
+        values = [("disc", "ours", row["seconds"])]
+        if "peer" in row:
+            values.append((*marks[row["peer"]], row["peer_seconds"]))
+            p.text(x.at(row["peer_seconds"]) + 11, y + 4, f"{row['ratio']:.0f}x", color="ink2", size=12)
+        if "native_seconds" in row:
+            values.append(("ring", "ours", row["native_seconds"]))
+        p.line(x.at(min(v for *_, v in values)), y, x.at(max(v for *_, v in values)), y, width=1.5)
+        for mark, color, seconds in values:
+            p.mark(x.at(seconds), y, mark, color)
+    p.text(16, 348, f"bench/results/python.json: commit {data['commit'][:7]}, {data['date'][:10]}, two x86-64 cores "
+           f"under load {data['conditions']['load']:.1f} to {data['conditions']['load_after']:.1f}", color="ink2",
            size=11)  # fmt: skip
     return p
 
@@ -271,7 +436,7 @@ def gpu_find(theme: str) -> Picture:
 def gpu_writes(theme: str) -> Picture:
     data = read("gpu-blink-distributions-1.json")
     p = Picture(
-        theme, 760, 420, "insert into a B-link tree of 2²⁶ keys on an H200, worst and best of eight distributions",
+        theme, 760, 434, "insert into a B-link tree of 2²⁶ keys on an H200, worst and best of eight distributions",
         "Inserted keys per second by the size of a batch: the band reaches from the worst to the best distribution.",
     )  # fmt: skip
     left, right, top, bottom = 70, 736, 84, 340
@@ -311,6 +476,8 @@ def gpu_writes(theme: str) -> Picture:
             p.text(at_x + dx, at_y + dy, names[name, size], color="ink2", anchor=anchor, size=11)
     p.text(16, 408, f"bench/results/gpu-blink-distributions-1.json: commit {data['commit']}, {data['date'][:10]}",
            color="ink2", size=11)  # fmt: skip
+    p.text(16, 423, "before small batches were one kernel; since then: README, gpu-blink-small-batches.json", color="ink2",
+           size=11)  # fmt: skip
     return p
 
 
@@ -556,9 +723,6 @@ def paper_pages(theme: str) -> Picture:
     return p
 
 
-BUS = 55e9  # bytes/s of copies from pinned memory to the H200: docs/design/hybrid-tree.md
-
-
 def paper_hybrid(theme: str) -> Picture:
     """Figure 16(a) of the HB+-tree paper: our curves, and the largest rates that its text states."""
     paper, ours = read("published/hb-plus-tree.json"), read("hb-plus-tree/16-gpu.json")
@@ -751,7 +915,8 @@ def layers(theme: str) -> Picture:
     return p
 
 
-PLOTS = {"as-of": as_of, "taq": taq, "gpu-find": gpu_find, "gpu-writes": gpu_writes, "cpu-peers": cpu_peers,
+PLOTS = {"as-of": as_of, "taq": taq, "gpu-find": gpu_find, "gpu-writes": gpu_writes, "gpu-joins": gpu_joins,
+         "cpu-peers": cpu_peers, "sql-peers": sql_peers, "python": python,
          "paper-btree": paper_btree, "paper-engine": paper_engine, "paper-pages": paper_pages,
          "paper-hybrid": paper_hybrid, "paper-ratios": paper_ratios, "layers": layers}  # fmt: skip
 

@@ -140,7 +140,8 @@ class Stage:
         """The figures of README.md."""
         _, mark, figures = (ROOT / "README.md").read_text().partition("\n## Measured\n")
         assert mark, "README.md has no section Measured"
-        self.write("measured.md", "# Measured\n" + self.staged("measured.md", figures.partition("\n## ")[0]) + "\n")
+        figures = figures.partition("\n## ")[0].replace("\n### ", "\n## ")
+        self.write("measured.md", "# Measured\n" + self.staged("measured.md", figures) + "\n")
 
     def toctree(self, entries: list[str]) -> str:
         return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(entries) + "\n```\n"
@@ -157,7 +158,8 @@ class Stage:
                    "was built.\n\n" + self.toctree(have(*(f"docs/tutorials/{n}.md" for n in ("ranges", "joins", "sql",
                                                                                             "maps", "gpu",
                                                                                             "cluster")))))  # fmt: skip
-        howto = [*(f"docs/howto/{n}.md" for n in ("as-of", "windows", "larger-than-gpu", "own-kernel")), "docs/cpp.md",
+        howto = [*(f"docs/howto/{n}.md" for n in ("as-of", "windows", "sql", "larger-than-gpu", "own-kernel", "cluster")),
+                 "docs/cpp.md",
                  "docs/python.md", "docs/python-joins.md", "docs/python-sql.md", "docs/sql.md", "docs/cluster.md",
                  "docs/explorer.md", "docs/dependencies.md"]  # fmt: skip
         self.write("docs/howto/index.md", "# How to\n\n" + self.toctree(have(*howto) + ["/examples/index"]))
@@ -174,7 +176,7 @@ class Stage:
         pages += ["/docs/design/index", "/bench/results/index", *have(*measured)]
         self.write("explanation/index.md", "# Explanation\n\n" + self.toctree(pages))
         self.write("project/index.md", "# Project\n\n" + self.toctree(
-            have("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")))  # fmt: skip
+            have("CONTRIBUTING.md", "docs/development.md", "CHANGELOG.md", "SECURITY.md")))  # fmt: skip
         # Pages that belong to no list would be found by the search alone: an error of Sphinx.
 
     def runs(self) -> None:

@@ -25,6 +25,8 @@ PAGES = {
     "docs/python-sql.md": 0,
     "docs/cluster.md": 5,
     "docs/howto/as-of.md": 4,
+    "docs/howto/cluster.md": 6,
+    "docs/howto/sql.md": 2,
     "docs/howto/windows.md": 3,
 }
 

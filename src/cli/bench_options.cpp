@@ -61,7 +61,7 @@ std::vector<option_entry> tree_options() {
   return {
       {"--plan", "NAME", &raw_options::plan, of_static, choices(bench::plan_names) + "; default: automatic"},
       {"--plan", "NAME", &raw_options::plan, of_blink,
-       "Plan of find and contains on a GPU: automatic, scattered or partition_first"},
+       "Plan of find and contains: automatic, scattered or partition_first"},
       {"--node-search", "NAME", &raw_options::node_search, of_static,
        choices(bench::node_search_names) + " (CPU only)"},
       {"--aggregates", "NAME", &raw_options::aggregates, of_static,

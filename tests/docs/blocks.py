@@ -8,7 +8,8 @@ usage: blocks.py check              every python, cpp and sql block says how it 
        blocks.py run ESPALIER       runs the sql blocks of each page, and its commands, with this program; the commands
                                     and options of espalier that blocks show exist
        blocks.py link PREFIX [CUDA] the first program of README.md with the command that stands below it, against the
-                                    library installed in PREFIX; CUDA: the folder of nvcc if it has the GPU side
+                                    library installed in PREFIX, and the answer that it prints; CUDA: the folder of nvcc
+                                    if the library has the GPU side
 
 python/tests/test_documentation.py runs the python blocks, with the wheel installed.
 
@@ -220,6 +221,7 @@ def unknown_options(program: str) -> list[str]:
 def link(prefix: str, cuda: str) -> int:
     """What a reader of the first page does behind cmake --install."""
     (program,) = [b for b in blocks_of(ROOT / "README.md") if b.language == "cpp" and "// sum.cpp" in b.text]
+    (answer,) = re.findall(r"std::cout .*// (\d+)$", program.text, re.MULTILINE)
     (command,) = [c for place, c in commands(r"^(g\+\+ .*sum\.cpp.*)") if place.startswith("README.md")]
     if cuda:
         ((_, more),) = re.findall(r"^# with the (GPU side), .* behind that: (.*)$", (ROOT / "docs/cpp.md").read_text(), re.M)
@@ -227,8 +229,12 @@ def link(prefix: str, cuda: str) -> int:
         command = command.replace(" && ", f" {more} && ")
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "sum.cpp").write_text(program.text)
-        command = command.replace("~/espalier", prefix)
-        return subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder).returncode
+        command = command.replace("~/opt/espalier", prefix)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, stdout=subprocess.PIPE, text=True)
+    if done.returncode == 0 and done.stdout.split() != [answer]:
+        print(f"README.md: sum.cpp prints {done.stdout!r}, and its comment says {answer}", file=sys.stderr)
+        return 1
+    return done.returncode
 
 
 def run(program: str) -> int:

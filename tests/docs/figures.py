@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every figure in the tables of README.md is what its file in bench/results says, rounded as it is shown, and so are
-those of the sentences below of README.md and docs/comparison.md. The table of runs has the commit, date, machine and
-command of each file that README.md links.
+those of the sentences below of README.md, docs/comparison.md and docs/howto/larger-than-gpu.md. The table of runs has
+the commit, date, machine and command of each file that README.md links.
 
 usage: figures.py
 
@@ -57,6 +57,16 @@ def batches(op, size, digits=(1, 1)):
     return cells
 
 
+def calls(size, *names):
+    """Microseconds of an insert, least ... most of the distributions: u32, u64."""
+    where = {"op": "insert", "keys": 2**26, "queries": size, "path": "automatic"}
+    cells = []
+    for kind in ("u32", "u64"):
+        found = [r for n in names for r in rows(n, **where) if r["key_type"] == kind]
+        cells.append(" ... ".join(f"{end(r['seconds'] for r in found) * 1e6:.0f}" for end in (min, max)))
+    return cells
+
+
 def significant(value, digits):
     """digits behind the point, or a format."""
     return f"{value:.{digits}f}" if isinstance(digits, int) else digits(value)
@@ -70,8 +80,8 @@ def two(value):
 def radix(size):
     where = {"op": "insert", "queries": size, "path": "automatic"}
     values = [r["rate"] / G for n in (1, 2) for r in rows(f"gpu-radix-distributions-{n}", **where)]
-    digits = 2 if size == 2**22 else 4
-    return f"{min(values):.{digits}f} ... {max(values):.{digits}f}"
+    scale, digits = (1, 2) if size == 2**22 else (1e3, 1)  # G/s, M/s
+    return f"{min(values) * scale:.{digits}f} ... {max(values) * scale:.{digits}f}"
 
 
 def find(kind):
@@ -117,7 +127,8 @@ EXPECTED = {
     "the same as a batch, worst": lambda: batches("insert", 2**24),
     "batches of 2^20 keys": lambda: batches("insert", 2**20, (1, two)),
     "batches of 2^16 keys": lambda: batches("insert", 2**16, (two, two)),
-    "batches of 2^8 keys": lambda: batches("insert", 2**8, (4, 4)),
+    "one call with 2^8 keys, eight": lambda: calls(2**8, "gpu-blink-distributions-1", "gpu-blink-distributions-2"),
+    "the same since then": lambda: calls(2**8, "gpu-blink-small-batches"),
     "insert 2^26 keys into an empty tree, key by key": lambda: blink(("gpu-blink-insert", "insert-empty")),
     "find after that": lambda: blink(("gpu-blink-find", "find-after-insert"), keys=2**26),
     "erase 2^25 keys, key by key": lambda: blink(("gpu-blink-erase", "erase")),
@@ -184,6 +195,13 @@ def readme_sentences():
     visits, builds = [[r["ratio"][p] for r in rows(n)] for n, p in (("gpu-visit", "reduce"), ("gpu-build", "cub-sort"))]
     (batch,) = rows("query-engine/batches-gpu", op="batch of range sums", queries=2**16)
     as_of = [rows(f"query-engine/as-of-{d}", op="the whole statement")[0]["rate"] / 1e6 for d in ("gpu", "cpu")]
+    with open(ROOT / "bench" / "results" / "python-joins.json") as file:
+        frames = next(r for r in json.load(file)["results"] if r["case"] == "2^20")
+    yield (f"One H200 looks up {rate('gpu-find-u32', keys=2**27):.1f} G random keys per second among 2^27, "
+           f"{ratio('gpu-find-u32', 'thrust-lower-bound', keys=2**27):.1f} times as many as `thrust::lower_bound`, and "
+           f"sums {rate('gpu-sum', op='sum'):.1f} G ranges per second of a million keys each")  # fmt: skip
+    yield (f"polars frames, two threads: {frames['espalier polars']} ms, where polars takes {frames['polars']} and "
+           f"pandas {frames['pandas']} ms")  # fmt: skip
     yield f"Memory is {min(memory):.2f}x of keys and values, {max(memory):.2f}x with all aggregates"
     yield f"Visiting all pairs runs at {times(visits)} of a plain reduction"
     yield f"building from unsorted pairs at {times(builds)} of CUB's radix sort"
@@ -227,8 +245,40 @@ def comparison_sentences():
     yield f"finds {ratio('cpu-blink', 'absl-btree', op='find'):.1f}x as fast"
 
 
+def larger_sentences():
+    """Words of docs/howto/larger-than-gpu.md that have figures."""
+
+    def find(part, **wanted):
+        (found,) = rows(f"gpu-hybrid-{part}", **wanted)
+        return found
+
+    def over_cpu(part, placement):
+        return find(part, placement=placement)["rate"] / find(part, placement="host-alone")["rate"]
+
+    def automatic(digits, *parts):
+        found = [find(part, placement="automatic") for part in parts]
+        size, found_rate = [[r[what] for r in found] for what in ("device_bytes", "rate")]
+        times_cpu = ", ".join(f"{over_cpu(part, 'automatic'):.{digits}f}x" for part in parts)
+        sizes = " | ".join(f"{s / 1e9:.1f} GB" for s in size)
+        return f"| {sizes} | {', '.join(f'{r / 1e6:.0f}' for r in found_rate)} | {times_cpu} |"
+
+    least = min(r["rate"] for kind in ("u32", "u64") for r in rows(f"gpu-find-{kind}"))
+    yield f"`static_tree` on the GPU: {least / G:.1f} G/s or more"
+    shared = find("find-1", placement="shared")["rate"] / 1e6
+    yield (f"`shared` | {find('find-3', placement='shared')['device_bytes'] / 1e9:.2f} GB | | {shared:.0f} | "
+           f"{over_cpu('find-1', 'shared'):.1f}x |")  # fmt: skip
+    yield f"`both` {automatic(1, 'find-1', 'size-1')}"
+    yield f"`device_alone` {automatic(0, 'find-4', 'size-2')}"
+    (note,) = find("find-1", placement="automatic")["notes"]
+    yield re.search(r"both: measured.*\)", note)[0]
+
+
 def missing_sentences():
-    for name, sentences in (("README.md", readme_sentences), ("docs/comparison.md", comparison_sentences)):
+    for name, sentences in (
+        ("README.md", readme_sentences),
+        ("docs/comparison.md", comparison_sentences),
+        ("docs/howto/larger-than-gpu.md", larger_sentences),
+    ):
         text = " ".join((ROOT / name).read_text().split())
         for words in sentences():
             if words not in text:

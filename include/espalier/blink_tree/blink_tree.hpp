@@ -182,8 +182,8 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   // find, contains, lower_bound, upper_bound, successor, predecessor, count, range, range_rows, sum, min, max and avg
   // are in index/bulk_reads.hpp. Ranges and aggregates are linear in the leaves of the range; count() on a GPU with an
   // express lane is O(log n), where the first call after a write counts the elements of all leaves. snapshot() returns
-  // a tree whose aggregates are O(log n). query_options::plan selects `partition_first` for find() and contains() on a
-  // GPU where the tree has an express lane; other plans and calls are the same.
+  // a tree whose aggregates are O(log n). query_options::plan selects `partition_first` for find() and contains(), on a
+  // CPU and on a GPU, where the tree has an express lane; other plans and calls are the same.
   using bulk::contains;
   using bulk::find;
   using single_key::contains;
