@@ -52,6 +52,8 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
             f"{what} is a scalar of type {type(source).__name__}: give a one-dimensional array, or one str or bytes "
             "where the keys are text."
         )
+    if module == "torch" and hasattr(source, "detach"):  # tensors with gradients
+        source = source.detach()
     if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
         return np.asarray(source), None
     if hasattr(source, "__dlpack__"):
