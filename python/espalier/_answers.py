@@ -1,5 +1,6 @@
-"""Answers in the kind of object that asked: polars for polars, Arrow for pyarrow, a Python scalar for a scalar, and
-NumPy for NumPy, pandas, lists and everything else."""
+"""Answers in the kind of object that asked: polars for polars, Arrow for pyarrow, torch and JAX (in host memory) for
+these, a Python scalar for a scalar, and NumPy for NumPy, pandas, lists, everything else, and for types that the library
+that asked does not have."""
 
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ def kind_of(source: Any) -> str:
         return "polars"
     if module.startswith("pyarrow"):
         return "arrow"
+    package = module.partition(".")[0]
+    if package == "torch":
+        return "torch"
+    if package in ("jax", "jaxlib"):
+        return "jax"
     return "numpy"
 
 
@@ -31,7 +37,27 @@ def wrap(values: Any, kind: str) -> Any:
         return sys.modules["pyarrow"].array(values)
     if isinstance(values, list):
         return np.array(values, dtype=object)
+    if kind == "torch":
+        return _tensor(values)
+    if kind == "jax":
+        return _jax_array(values)
     return values
+
+
+def _tensor(values: np.ndarray) -> Any:
+    """A tensor that shares the memory; the array itself if torch has no such type (times)."""
+    try:
+        return sys.modules["torch"].from_numpy(values if values.flags.writeable else values.copy())
+    except TypeError:
+        return values
+
+
+def _jax_array(values: np.ndarray) -> Any:
+    """An array in host memory; the array itself if JAX has no such type (times; 64 bits, unless jax_enable_x64)."""
+    jax = sys.modules["jax"]
+    if values.dtype.kind not in "biuf" or jax.dtypes.canonicalize_dtype(values.dtype) != values.dtype:
+        return values
+    return jax.device_put(values, jax.local_devices(backend="cpu")[0])
 
 
 def _without_day_units(values: Any) -> Any:

@@ -52,6 +52,8 @@ def simplify(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
             f"{what} is a scalar of type {type(source).__name__}: give a one-dimensional array, or one str or bytes "
             "where the keys are text."
         )
+    if module == "torch" and hasattr(source, "detach"):  # tensors with gradients
+        source = source.detach()
     if hasattr(source, "__array__") or hasattr(source, "__array_interface__"):
         return np.asarray(source), None
     if hasattr(source, "__dlpack__"):
@@ -82,10 +84,20 @@ def _of_pandas(source: Any, what: str) -> tuple[Any, np.ndarray | None]:
     if hasattr(array, "_data") and hasattr(array, "_mask"):  # nullable integers, floats and booleans
         mask = np.asarray(array._mask)
         return np.asarray(array._data), (mask if mask.any() else None)
-    if isinstance(dtype, sys.modules["pandas"].StringDtype):
+    pandas = sys.modules["pandas"]
+    is_text = isinstance(dtype, pandas.StringDtype)
+    if isinstance(dtype, pandas.ArrowDtype) or (is_text and dtype.storage == "pyarrow"):
+        return _arrow_stream_of(array), None
+    if is_text:
         texts, mask = np.asarray(array, dtype=object).tolist(), np.asarray(array.isna())
         return [None if m else t for t, m in zip(texts, mask.tolist())] if mask.any() else texts, None
     return (source.to_numpy() if hasattr(source, "to_numpy") else np.asarray(source)), None  # the latter: Categorical
+
+
+def _arrow_stream_of(array: Any) -> Any:
+    """An array of pandas over pyarrow's memory, which is not copied."""
+    arrow = array.__arrow_array__()
+    return arrow if hasattr(arrow, "__arrow_c_stream__") else sys.modules["pyarrow"].chunked_array([arrow])
 
 
 def text_of_objects(values: np.ndarray) -> list[Any] | None:

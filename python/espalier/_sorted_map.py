@@ -72,7 +72,7 @@ class SortedMap(MapCalls):
             (keys, values), (keys2, values2) = self._elements(), other._elements()
             if len(keys) != len(keys2) or (values is None) != (values2 is None):
                 return False
-            return equal(keys, keys2) and (values is None or equal(values, values2))
+            return equal(keys, keys2) and (values is None or values2 is None or equal(values, values2))
         if isinstance(other, Mapping) and self._value_dtype is not None:
             return len(other) == len(self) and dict(self.items()) == other
         if isinstance(other, Set) and self._value_dtype is None:

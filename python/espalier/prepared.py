@@ -89,6 +89,10 @@ class Prepared:
         by = f", by={list(self.by)}" if self.by else ""
         return f"<espalier.Prepared: {len(self)} rows of {self._frame.kind}, on={self.on!r}{by}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle or a copy has the frame, whose keys are sorted again: the groups are those of this process."""
+        return prepare, (self.frame, self.on, self.by or None)
+
     @property
     def nbytes(self) -> int:
         """Memory of the sorted keys; the frame itself is not copied."""

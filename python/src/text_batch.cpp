@@ -24,7 +24,7 @@ column import_text(nb::handle source, const char* what) {
   try {
     return import_column(source, what);
   } catch (const nb::builtin_exception&) {
-    const bool is_empty = detail::is_numpy_array(source) && nb::len(source) == 0 &&
+    const bool is_empty = detail::is_numpy_array(source) && nb::cast<std::size_t>(source.attr("size")) == 0 &&
                           nb::cast<std::string>(source.attr("dtype").attr("char")) == "O";
     if (!is_empty) throw;
     return detail::import_text_list(nb::list(), what);

@@ -96,6 +96,36 @@ def test_pandas():
         es.Index(pd.DataFrame({"a": [1]}))
 
 
+@pytest.mark.parametrize("dtype", ["str", "string[pyarrow]", "large_string[pyarrow]"])
+def test_strings_of_pandas_are_shared(dtype):
+    pa = pytest.importorskip("pyarrow")
+    dtype = pd.ArrowDtype(pa.large_string()) if dtype.startswith("large") else dtype
+    texts = pd.Series(["b", "a" * 30, None, "", "b"], dtype=dtype)
+    buffers = texts.array.__arrow_array__().chunk(0).buffers()
+    read = _core.describe(texts)
+    assert read["address"] == buffers[2].address and read["offsets"] == buffers[1].address
+    assert read["values"] == ["b", "a" * 30, None, "", "b"] and read["origin"] == "pandas"
+    part = _core.describe(texts[1:3])
+    assert part["address"] == buffers[2].address and part["values"] == ["a" * 30, None]
+    chunked = _core.describe(pd.concat([texts, texts]))
+    assert chunked["values"] == read["values"] * 2 and not chunked["shared"]
+    ix = es.Index(texts.dropna())
+    assert ix.get_indexer(texts).tolist() == [0, 1, -1, 2, 0]
+    assert es.Index(pd.Index(["x", "y"], dtype=dtype)).get_indexer("y") == 1
+
+
+def test_arrow_types_of_pandas():
+    pa = pytest.importorskip("pyarrow")
+    numbers = pd.Series([1, None, 3], dtype="int32[pyarrow]")
+    read = _core.describe(numbers)
+    assert read["dtype"] == "int32" and read["nulls"] == 1
+    assert read["address"] == numbers.array.__arrow_array__().chunk(0).buffers()[1].address
+    moments = pd.Series([0, 1]).astype(pd.ArrowDtype(pa.timestamp("ms", "Europe/Berlin")))
+    read = _core.describe(moments)
+    assert read["dtype"] == "datetime64[ms]" and read["timezone"] == "Europe/Berlin"
+    assert isinstance(es.Index(numbers.dropna()).get_indexer(numbers), np.ndarray)
+
+
 def test_arrow():
     pa = pytest.importorskip("pyarrow")
     numbers = pa.array([1, 2, 3, None])

@@ -83,6 +83,24 @@ def test_answers_do_not_depend_on_the_layout(dtype, layout):
 
 
 @pytest.mark.parametrize("dtype", DTYPES + TEXT)
+def test_maps_refuse_arrays_without_a_dimension(dtype):
+    one, row = np.array(column(dtype)[0]), np.array(0)
+    m = es.SortedMap({"U3": "str", "S3": "bytes"}.get(dtype, dtype), "i8")
+    for call in (
+        lambda: m.update(one, row),
+        lambda: m.update(column(dtype), row),
+        lambda: m.insert(one, row),
+        lambda: m.discard(one),
+        lambda: m.find(one, default=0),
+        lambda: m.contains(one),
+        lambda: m.count(one, one),
+    ):
+        with pytest.raises(ValueError, match="0 dimensions"):
+            call()
+    assert len(m) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES + TEXT)
 def test_layouts_that_are_refused(dtype):
     plain = column(dtype)
     kind = {"U3": "str", "S3": "bytes"}.get(dtype, dtype)

@@ -40,10 +40,31 @@ def test_two_threads_at_once(large):
     assert not failures
 
 
-def test_bulk_calls_release_the_gil(large):
+def _bulk_calls():
+    rng = np.random.default_rng(1)
+    keys = rng.integers(0, 2**40, 1_000_000)
+    ix, m = es.Index(keys[:400_000]), es.SortedMap("i8", "i8")
+    times = np.sort(keys)
+    left, right = {"t": times, "v": times}, es.prepare({"t": times, "w": times}, on="t")
+    return {
+        "searchsorted": lambda: ix.searchsorted(keys),
+        "build": lambda: es.Index(keys, keys, keep="all"),
+        "update": lambda: m.update(keys, keys),
+        "discard": lambda: m.discard(keys),
+        "join_asof": lambda: es.join_asof(left, right, on="t"),
+        "join_window": lambda: es.join_window(left, right, on="t", window=(-9, 9), agg={"w": "sum"}),
+    }
+
+
+@pytest.fixture(scope="module")
+def bulk_calls():
+    return _bulk_calls()
+
+
+@pytest.mark.parametrize("name", ["searchsorted", "build", "update", "discard", "join_asof", "join_window"])
+def test_bulk_calls_release_the_gil(bulk_calls, name):
     """While a bulk call runs, another thread of the interpreter makes steps."""
-    keys, ix = large
-    queries = np.tile(keys, 10)
+    call = bulk_calls[name]
     steps, running = [0], threading.Event()
     stop = threading.Event()
 
@@ -61,7 +82,7 @@ def test_bulk_calls_release_the_gil(large):
         running.wait()
         for _ in range(100):  # a busy machine may not run the other thread during one call
             before = steps[0]
-            ix.searchsorted(queries)
+            call()
             during = steps[0] - before
             if during > 0:
                 break
@@ -122,6 +143,21 @@ def test_pickle_copy_and_files(index, tmp_path):
     assert os.listdir(tmp_path) == ["x.espalier"]
 
 
+@pytest.mark.parametrize("by", [None, "g"])
+def test_pickled_prepared_sides(by, tmp_path):
+    quotes = {"t": np.array([1, 5, 3]), "g": ["a", "b", "a"], "p": np.array([0.5, 1.5, 2.5])}
+    trades = {"t": np.array([4, 9]), "g": ["a", "b"]}
+    prepared = es.prepare(quotes, on="t", by=by)
+    prepared.append({"t": np.array([7]), "g": ["b"], "p": np.array([3.5])})
+    prepared.save(tmp_path / "quotes")
+    expected = es.join_asof(trades, prepared, on="t", by=by)["p"]
+    for side in (prepared, es.open_prepared(tmp_path / "quotes")):
+        for other in (pickle.loads(pickle.dumps(side)), copy.deepcopy(side), copy.copy(side)):
+            np.testing.assert_array_equal(es.join_asof(trades, other, on="t", by=by)["p"], expected)
+            other.append({"t": np.array([8]), "g": ["b"], "p": np.array([4.5])})
+            assert (len(other), len(side)) == (5, 4)
+
+
 def test_damaged_files(tmp_path):
     path = tmp_path / "x"
     es.Index(np.arange(1000)[::-1], values=np.arange(1000)).save(path)
@@ -170,6 +206,32 @@ def test_no_growth_of_memory():
             with pytest.raises(KeyError):
                 ix.find([-1])
 
+    assert growth_of_memory(calls) < 4 << 20
+
+
+def test_joins_do_not_grow_memory(tmp_path):
+    times = np.arange(20)
+    quotes = {"t": times, "g": [str(i % 3) for i in times], "p": times / 2}
+    trades = {"t": times + 1, "g": quotes["g"]}
+    spans = {"start": times, "finish": times + 3}
+    prepared = es.prepare(quotes, on="t", by="g")
+    prepared.save(tmp_path / "quotes")
+
+    def calls(i):
+        es.join_asof(trades, prepared, on="t", by="g")
+        if i % 50 == 0:
+            es.join_asof(trades, quotes, on="t", by="g")
+            es.join_window(trades, prepared, on="t", by="g", window=(-3, 3), agg={"p": ["mean", "max"]})
+            es.join_between(quotes, spans, "t", "start", "finish")
+            es.join_overlaps(spans, spans, "start", "finish")
+            es.join_asof(trades, es.open_prepared(tmp_path / "quotes"), on="t", by="g")
+
+    assert growth_of_memory(calls) < 4 << 20
+
+
+def growth_of_memory(calls):
+    """Bytes by which 10,000 calls make the process larger."""
+
     def resident():
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * resource.getpagesize()
@@ -179,7 +241,7 @@ def test_no_growth_of_memory():
     before = resident()
     for i in range(10_000):
         calls(i)
-    assert resident() - before < 4 << 20
+    return resident() - before
 
 
 def test_import_needs_neither_pandas_nor_pyarrow():

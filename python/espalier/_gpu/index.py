@@ -81,7 +81,7 @@ class GpuIndex(TreeOnGpu):
         with call:
             tree = _core.DeviceIndex(
                 ordinal, example_of(dtype), pointers[0], call.sizes[0], example_of(value_dtype), pointers[1], 0, 0,
-                keep, call.order,
+                keep, call.order or LEGACY_STREAM,
             )
         return cls()._set(tree, ordinal)
 

@@ -56,7 +56,7 @@ class GpuMap(TreeOnGpu):
 
     def _write(self, call: Any, keys: Any, values: Any, answers: bool) -> Any:
         has_values = values is not None and self.value_dtype is not None
-        sources = [(keys, self.dtype, "keys")]
+        sources: list[tuple[Any, Any, str]] = [(keys, self.dtype, "keys")]
         if has_values:
             sources.append((values, self.value_dtype, "values"))
         c = self._begin(*sources)
@@ -80,7 +80,7 @@ class GpuMap(TreeOnGpu):
         return self._write(self._tree.erase, keys, None, True)
 
     def apply(self, codes: np.ndarray, keys: Any, values: Any) -> Any:
-        sources = [(keys, self.dtype, "keys")]
+        sources: list[tuple[Any, Any, str]] = [(keys, self.dtype, "keys")]
         if values is not None:
             sources.append((values, self.value_dtype, "values"))
         c = self._begin(*sources)
