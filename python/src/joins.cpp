@@ -528,6 +528,26 @@ row_array encode(join_groups& groups, const std::vector<column_handle>& columns,
   return array_of(std::move(codes));
 }
 
+/// Codes as an array: the copy if there is one, otherwise the memory of the column.
+nb::object codes_array(buffer<std::uint32_t>&& own, std::span<const std::uint32_t> codes, const column_ptr& column) {
+  if (codes.data() != column->data) return nb::cast(array_of(std::move(own)));
+  nb::capsule owner(new column_ptr(column), [](void* p) noexcept { delete static_cast<column_ptr*>(p); });
+  return nb::cast(
+      nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>(codes.data(), {codes.size()}, std::move(owner)));
+}
+
+/// (left codes, right codes, groups) if the values are codes already (dense_groups_of_columns()), otherwise None.
+nb::object dense_join_groups(const column_handle& left, const column_handle& right) {
+  std::optional<dense_groups> found;
+  {
+    const unlocked parallel;
+    found = dense_groups_of_columns(*left.column, *right.column);
+  }
+  if (!found.has_value()) return nb::none();
+  return nb::make_tuple(codes_array(std::move(found->own_left), found->left, left.column),
+                        codes_array(std::move(found->own_right), found->right, right.column), found->groups);
+}
+
 }  // namespace
 
 void bind_join_columns(nb::module_& m) {
@@ -627,6 +647,7 @@ void bind_joins(nb::module_& m) {
       .def("encode", [](join_groups& g, const std::vector<column_handle>& c) { return encode(g, c, true); })
       .def("lookup", [](join_groups& g, const std::vector<column_handle>& c) { return encode(g, c, false); })
       .def("__len__", &join_groups::size, nb::call_guard<nb::gil_scoped_release>());
+  m.def("dense_join_groups", &dense_join_groups, nb::arg("left"), nb::arg("right"));
   const auto none = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<prepared>(m, "PreparedSide", "The sorted keys of the right side of joins.")
       .def(
