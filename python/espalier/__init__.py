@@ -7,6 +7,8 @@ from ._index import Index, open
 from ._sorted_map import SortedMap
 from .joins import (
     Prepared,
+    aggregate_between,
+    aggregate_overlaps,
     count_between,
     count_overlaps,
     join_asof,
@@ -23,6 +25,8 @@ __all__ = [
     "Prepared",
     "SortedMap",
     "__version__",
+    "aggregate_between",
+    "aggregate_overlaps",
     "count_between",
     "count_overlaps",
     "join_asof",

@@ -6,7 +6,8 @@ the left frame. NULL, NaN and NaT keys match nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from .prepared import Prepared, column_name, column_names, open_prepared, prepar
 
 __all__ = [
     "Prepared",
+    "aggregate_between",
+    "aggregate_overlaps",
     "count_between",
     "count_overlaps",
     "join_asof",
@@ -92,6 +95,11 @@ class _Groups:
             return
         pairs = [common_equality(a, b, call) for a, b in zip(left, right)]
         left_columns, right_columns = [a.column for a, _ in pairs], [b.column for _, b in pairs]
+        if len(pairs) == 1:
+            dense = _core.dense_join_groups(left_columns[0], right_columns[0])
+            if dense is not None:  # the values are the codes
+                self.left, self.right, self.count = dense
+                return
         encoder = _core.JoinGroups()
         # The smaller side defines the groups: rows of others match nothing, and the dictionary is small.
         if len(left_columns[0]) <= len(right_columns[0]):
@@ -228,7 +236,7 @@ def join_asof(
 _AGGREGATED = ("integer", "float", "boolean", "date", "datetime", "duration", "time")
 
 
-def _value(key: Key) -> Any:
+def _value(key: Key, call: str = "join_window()") -> Any:
     """A value column that aggregates take, or TypeError."""
     column = key.column
     if column.layout == "bits":
@@ -236,11 +244,11 @@ def _value(key: Key) -> Any:
     if key.type.family in _AGGREGATED and column.layout == "fixed":
         return column
     raise TypeError(
-        f"join_window(): {key.place} cannot be aggregated by sum, mean, min or max; use count, first or last."
+        f"{call}: {key.place} cannot be aggregated by sum, mean, min or max; use count, first or last."
     )
 
 
-def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
+def _wanted(agg: Any, call: str, known: Sequence[str] = _AGGREGATES) -> list[tuple[str, str]]:
     """(column, function) of each answer, in order. The column "*" counts rows."""
     if not isinstance(agg, Mapping) or not agg:
         raise TypeError(f"{call}: `agg` is a dict of column names and functions, such as {{'bid': ['mean', 'max']}}.")
@@ -252,10 +260,10 @@ def _wanted(agg: Any, call: str) -> list[tuple[str, str]]:
                 f"of {', '.join(_AGGREGATES)}."
             )
         for function in [functions] if isinstance(functions, str) else functions:
-            if function not in _AGGREGATES:
+            if function not in known:
                 ours = _OTHER_AGGREGATES.get(function)
                 raise ValueError(
-                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(_AGGREGATES)}"
+                    f"{call}: the function {function!r} of column {column!r} is not one of {', '.join(known)}"
                     f"{f'; it is called {ours!r} here' if ours else ''}."
                 )
             if column == "*" and function != "count":
@@ -304,18 +312,10 @@ def join_window(
     preceding = None if lower is None else -lower
     frame = sides.prepared._whole() if sides.prepared is not None else sides.right_frame
     assert frame is not None
-    used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
-    keys = {name: frame.key(name, "right", call) for name in used}
-    # count, first and last take columns of any type: values come by row number, and only NULLs matter.
-    choices = [
-        _validity if {f for c, f in wanted if c == name} <= {"first", "last", "count"} else _value for name in used
-    ]
-    for column, function in wanted:
-        if column != "*":
-            _check_aggregate(keys[column], function, call)
+    used, keys, choices = _value_columns(wanted, frame, "right", call)
     asked = [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted]
     ends = preceding, upper, lower_closed, upper_closed, asked
-    try:
+    with _sums_in_words():
         if sides.prepared is not None:
             functions = tuple(sorted({f for f, _ in asked}))
             inputs = key.column, sides.left_codes, sides.groups, key.order
@@ -335,36 +335,71 @@ def join_window(
                 columns,
                 *ends,
             )
+    names, made = _aggregate_columns(wanted, answers, keys, same_kind)
+    return _with_aggregates(sides.left, names, made, call)
+
+
+@contextmanager
+def _sums_in_words() -> Iterator[None]:
+    """Sums that do not fit into 64 bits: what to do instead."""
+    try:
+        yield
     except OverflowError as error:
         raise OverflowError(
             f"{str(error).partition(';')[0]}; ask for the mean, or convert the column to float64."
         ) from None
+
+
+def _value_columns(
+    wanted: Sequence[tuple[str, str]], frame: Frame, side: str, call: str
+) -> tuple[list[str], dict[str, Key], list[Callable[..., Any]]]:
+    """The aggregated columns of a frame: names, keys, and what makes a value column of each key."""
+    used = list(dict.fromkeys(c for c, _ in wanted if c != "*"))
+    keys = {name: frame.key(name, side, call) for name in used}
+    # count, first and last take columns of any type: values come by row number, and only NULLs matter.
+    choices = [
+        _validity if {f for c, f in wanted if c == name} <= {"first", "last", "count"} else _value for name in used
+    ]
+    for column, function in wanted:
+        if column != "*":
+            _check_aggregate(keys[column], function, call)
+    return used, keys, choices
+
+
+def _aggregate_columns(
+    wanted: Sequence[tuple[str, str]], answers: Sequence[Any], keys: Mapping[str, Key], frame: Frame
+) -> tuple[list[str], list[Any]]:
+    """Names and columns of aggregates; `frame` has the aggregated rows, and is of the library of the answer."""
     names, made = [], []
     for (column, function), answer in zip(wanted, answers):
         names.append("count" if column == "*" else f"{column}_{function}")
         if function in ("first", "last"):
-            made.append(same_kind.take([column], answer.values().view(np.uint32), True)[0])
+            made.append(frame.take([column], answer.values().view(np.uint32), True)[0])
         elif function in ("min", "max") or function == "sum" and keys[column].type.family == "duration":
             if function == "sum":
                 answer = answer.reinterpret(keys[column].column.format)
-            made.append(same_kind.of_column(answer, column, column))
+            made.append(frame.of_column(answer, column, column))
         else:
-            made.append(same_kind.of_column(answer, None, column if function == "sum" else None))
+            made.append(frame.of_column(answer, None, column if function == "sum" else None))
+    return names, made
+
+
+def _with_aggregates(left: Frame, names: list[str], made: list[Any], call: str) -> Any:
     for name in names:
-        if name in sides.left.names or names.count(name) > 1:
+        if name in left.names or names.count(name) > 1:
             raise ValueError(
                 f"{call}: the answer would have two columns {name!r}; rename the column of the left frame."
             )
-    return sides.left.build(names, made, True)
+    return left.build(names, made, True)
 
 
-def _validity(key: Key) -> Any:
+def _validity(key: Key, call: str = "join_window()") -> Any:
     """A value column for count, first and last, of which only the NULLs matter; of any type."""
     column = key.column
     if column.layout == "bits" or column.layout == "fixed" and key.type.family in _AGGREGATED:
-        return _value(key)
+        return _value(key, call)
     if column.format.startswith("+r"):
-        raise TypeError(f"join_window(): {key.place} is run-end encoded, and its NULLs are not read; decode it.")
+        raise TypeError(f"{call}: {key.place} is run-end encoded, and its NULLs are not read; decode it.")
     missing = key.column.missing()
     return _core.JoinColumn.from_array(np.zeros(len(missing), np.uint8), "C", missing)
 
@@ -490,6 +525,44 @@ def count_between(
     return _counts(counts, sides.spans)
 
 
+@suggests(aggs="agg", aggregates="agg", left_by="by_left", right_by="by_right")
+def aggregate_between(
+    points: Any,
+    spans: Any,
+    on: str,
+    start: str,
+    finish: str,
+    *,
+    agg: Mapping[str, str | Sequence[str]],
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+) -> Any:
+    """Aggregates of the points in each span [start, finish], without making pairs.
+
+    `agg` names functions of columns of the points as in join_window(), with first and last in the order of `on`. The
+    answer has all spans in their order, with their columns and `<column>_<function>`.
+    """
+    call = "aggregate_between()"
+    wanted = _wanted(agg, call)
+    sides = _PointsAndSpans(points, spans, on, start, finish, _sides(by, by_left, by_right, "by", call), closed, call)
+    key, groups = sides.key, sides.groups
+    used, keys, choices = _value_columns(wanted, sides.points, "left", call)
+    with _sums_in_words():
+        answers = _core.aggregate_points(
+            key.column,
+            groups.left,
+            groups.count,
+            key.order,
+            [choice(k, call) for choice, k in zip(choices, keys.values())],
+            (sides.low.column, sides.high.column, groups.right, sides.lower, sides.upper),
+            [("size", 0) if c == "*" else (f, used.index(c)) for c, f in wanted],
+        )
+    names, made = _aggregate_columns(wanted, answers, keys, frame_as(sides.points, sides.spans.kind))
+    return _with_aggregates(sides.spans, names, made, call)
+
+
 def _counts(counts: np.ndarray, frame: Frame) -> Any:
     return wrap(counts.astype(np.int64), {"polars": "polars", "pyarrow": "arrow"}.get(frame.kind, "numpy"))
 
@@ -540,6 +613,49 @@ def count_overlaps(
         left, right, start, finish, left_on, right_on, _sides(by, by_left, by_right, "by", call), closed, call
     )
     return _counts(_core.count_span_overlaps(*sides.arguments), sides.left)
+
+
+_OVERLAP_AGGREGATES = ("count", "sum", "mean")
+
+
+@suggests(aggs="agg", aggregates="agg", left_by="by_left", right_by="by_right")
+def aggregate_overlaps(
+    left: Any,
+    right: Any,
+    start: str | None = None,
+    finish: str | None = None,
+    *,
+    agg: Mapping[str, str | Sequence[str]],
+    left_on: tuple[str, str] | None = None,
+    right_on: tuple[str, str] | None = None,
+    by: str | Sequence[str] | None = None,
+    by_left: str | Sequence[str] | None = None,
+    by_right: str | Sequence[str] | None = None,
+    closed: str = "both",
+) -> Any:
+    """Number, sum and mean of the right spans that overlap each left span, without making pairs.
+
+    `agg` names functions of right columns: count, sum, mean; "*": "count" counts spans. The answer has the left columns
+    and `<column>_<function>`. NULL values are skipped; without a value, counts are 0 and sums and means are NULL.
+    """
+    call = "aggregate_overlaps()"
+    wanted = _wanted(agg, call, _OVERLAP_AGGREGATES)
+    sides = _TwoSpans(
+        left, right, start, finish, left_on, right_on, _sides(by, by_left, by_right, "by", call), closed, call
+    )
+    used, keys, choices = _value_columns(wanted, sides.right, "right", call)
+    with _sums_in_words():
+        found = {}
+        for name, choice in zip(used, choices):
+            values, wants_sum = choice(keys[name], call), (name, "sum") in wanted
+            columns = _core.sum_span_overlaps(*sides.arguments, values, wants_sum)
+            found[name] = dict(zip(_OVERLAP_AGGREGATES, columns))
+    if any(c == "*" for c, _ in wanted):
+        counts = _core.count_span_overlaps(*sides.arguments).astype(np.int64)
+        found["*"] = {"count": _core.JoinColumn.from_array(counts, "l")}
+    answers = [found[column][function] for column, function in wanted]
+    names, made = _aggregate_columns(wanted, answers, keys, frame_as(sides.right, sides.left.kind))
+    return _with_aggregates(sides.left, names, made, call)
 
 
 class _TwoSpans:

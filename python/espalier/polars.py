@@ -46,6 +46,24 @@ class EspalierNamespace:
         """See espalier.join_overlaps()."""
         return joins.join_overlaps(self._frame, right, start, finish, **options)
 
+    def aggregate_between(
+        self, points: Any, on: str, start: str, finish: str, *, agg: Mapping[str, str | Sequence[str]], **options: Any
+    ) -> pl.DataFrame:
+        """See espalier.aggregate_between(): this frame has the spans."""
+        return joins.aggregate_between(points, self._frame, on, start, finish, agg=agg, **options)
+
+    def aggregate_overlaps(
+        self,
+        right: Any,
+        start: str | None = None,
+        finish: str | None = None,
+        *,
+        agg: Mapping[str, str | Sequence[str]],
+        **options: Any,
+    ) -> pl.DataFrame:
+        """See espalier.aggregate_overlaps()."""
+        return joins.aggregate_overlaps(self._frame, right, start, finish, agg=agg, **options)
+
     def prepare(self, on: str, by: str | Sequence[str] | None = None) -> joins.Prepared:
         """See espalier.prepare(): this frame becomes the right side of joins."""
         return joins.prepare(self._frame, on, by)

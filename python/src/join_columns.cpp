@@ -412,7 +412,7 @@ column_ptr bytes_of_bits(const column_ptr& column) {
 
 buffer<row_number> dictionary_indices(const join_column& column) {
   buffer<row_number> rows(join_device(), column.size);
-  const auto copy = [&]<class Index>(const Index* indices) {
+  with_dictionary_indices(column, [&](const auto* indices) {
     cpu_backend(join_device()).for_each_chunk(column.size, piece, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         const auto index = static_cast<std::uint64_t>(indices[i]);
@@ -420,21 +420,7 @@ buffer<row_number> dictionary_indices(const join_column& column) {
         rows.data()[i] = is_value ? static_cast<row_number>(index) : no_row;
       }
     });
-  };
-  switch (column.width) {
-    case 1:
-      copy(static_cast<const std::uint8_t*>(column.data));
-      break;
-    case 2:
-      copy(static_cast<const std::uint16_t*>(column.data));
-      break;
-    case 4:
-      copy(static_cast<const std::uint32_t*>(column.data));
-      break;
-    default:
-      copy(static_cast<const std::uint64_t*>(column.data));
-      break;
-  }
+  });
   return rows;
 }
 

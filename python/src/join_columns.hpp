@@ -68,7 +68,8 @@ using array_in = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] nb::tuple export_array(const column_ptr& column);
 
 /// A column over a NumPy array. `format` is Arrow's; "?" are booleans of one byte. `missing`, if it is not None, is an
-/// array of bool that is True for NULL. With `marks_missing`, NaN and, in columns of times, NaT (the least integer) are NULL.
+/// array of bool that is True for NULL. With `marks_missing`, NaN and, in columns of times, NaT (the least integer) are
+/// NULL.
 [[nodiscard]] column_ptr column_of_array(const array_in& values, const std::string& format, nb::object missing,
                                          bool marks_missing);
 /// Strings of a list; None is NULL. Throws TypeError for other objects.
@@ -93,6 +94,25 @@ using array_in = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] column_ptr dictionary_of(const column_ptr& indices, const column_ptr& values);
 /// The index of each row of a dictionary column as a row number of its values; no_row for NULL. Works without the GIL.
 [[nodiscard]] buffer<row_number> dictionary_indices(const join_column& column);
+
+/// body(indices) with the indices of a dictionary column as unsigned integers of their width.
+template <class Body>
+void with_dictionary_indices(const join_column& column, Body&& body) {
+  switch (column.width) {
+    case 1:
+      body(static_cast<const std::uint8_t*>(column.data));
+      break;
+    case 2:
+      body(static_cast<const std::uint16_t*>(column.data));
+      break;
+    case 4:
+      body(static_cast<const std::uint32_t*>(column.data));
+      break;
+    default:
+      body(static_cast<const std::uint64_t*>(column.data));
+      break;
+  }
+}
 
 /// Numbers as doubles, NaN for no_row. Works without the GIL.
 void take_doubles(const join_column& column, std::span<const row_number> rows, double* out);

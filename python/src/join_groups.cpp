@@ -1,9 +1,9 @@
 // join_groups.cpp - see join_groups.hpp.
 //
-// Strings get codes from a hash table of 24-byte slots that hold strings of at most 12 bytes in the form of Arrow's views
-// (length and bytes in two words), so that the usual symbols are compared without a memory access. Of longer strings the
-// second word is the hash, and the bytes are in an arena. Rows are found in parallel; strings that are new are added by
-// one thread, after a first wave of few rows.
+// Strings get codes from a hash table of 24-byte slots that hold strings of at most 12 bytes in the form of Arrow's
+// views (length and bytes in two words), so that the usual symbols are compared without a memory access. Of longer
+// strings the second word is the hash, and the bytes are in an arena. Rows are found in parallel; strings that are new
+// are added by one thread, after a first wave of few rows.
 #include "join_groups.hpp"
 
 #include <algorithm>
@@ -209,13 +209,45 @@ void join_groups::codes_of_text(const join_column& column, std::size_t position,
   }
   std::vector<std::uint32_t> of_values(column.dictionary->size);
   codes_of_plain_text(*column.dictionary, dictionary, of_values, adds);
-  const buffer<row_number> indices = dictionary_indices(column);
-  cpu_backend(join_device()).for_each_chunk(codes.size(), group_piece, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const row_number row = indices.data()[i];
-      codes[i] = row == no_row ? no_group : of_values[row];
-    }
+  with_dictionary_indices(column, [&](const auto* indices) {
+    cpu_backend(join_device()).for_each_chunk(codes.size(), group_piece, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const auto index = static_cast<std::uint64_t>(indices[i]);
+        codes[i] = column.validity[i] && index < of_values.size() ? of_values[index] : no_group;
+      }
+    });
   });
+}
+
+namespace {
+
+/// Whether the dictionaries of two columns have the same text at the same index, without repetitions and NULLs, so that
+/// their indices are codes of both.
+bool have_same_dictionary(const join_column& left, const join_column& right) {
+  text_dictionary known;
+  for (const join_column* values : {right.dictionary.get(), left.dictionary.get()}) {
+    std::vector<std::uint32_t> codes(values->size);
+    codes_of_plain_text(*values, known, codes, true);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] != i) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<dense_groups> dense_groups_of_columns(const join_column& left, const join_column& right) {
+  if (left.layout == column_layout::fixed && right.layout == column_layout::fixed) {
+    return dense_groups_of(left.view(), right.view(), join_device());
+  }
+  const auto is_dictionary = [](const join_column& c) {
+    return c.layout == column_layout::dictionary && c.width == 4 && c.dictionary->is_text() &&
+           c.dictionary->size <= most_dense_groups;
+  };
+  if (!is_dictionary(left) || !is_dictionary(right) || !have_same_dictionary(left, right)) return {};
+  const auto indices = [](const join_column& c) { return column_view(scalar_kind::u32, c.data, c.size, c.validity); };
+  return dense_groups_of(indices(left), indices(right), join_device());
 }
 
 void join_groups::encode(std::span<const column_ptr> columns, std::span<std::uint32_t> codes, bool adds) {

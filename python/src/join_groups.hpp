@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "espalier/join/dense_groups.hpp"
 #include "espalier/join/group_encoder.hpp"
 #include "join_columns.hpp"
 
@@ -14,8 +16,9 @@ namespace espalier::python {
 class text_dictionary;
 
 /// Dense codes of the distinct rows of one or more `by` columns. Strings may come as offsets, as views, or behind a
-/// dictionary, whatever they came as in an earlier call; all other columns must have the same format in every call, which the caller sees to.
-/// Thread-safe, and to be called without the GIL: encode() waits for the lookups of other threads.
+/// dictionary, whatever they came as in an earlier call; all other columns must have the same format in every call,
+/// which the caller sees to. Thread-safe, and to be called without the GIL: encode() waits for the lookups of other
+/// threads.
 class join_groups {
  public:
   join_groups();
@@ -32,5 +35,9 @@ class join_groups {
   bool is_one_text_ = false;
   group_encoder encoder_;
 };
+
+/// Codes of one `by` column of each side without a dictionary of groups: integers of a small range, and text behind the
+/// same dictionary of 4-byte indices on both sides. Works without the GIL.
+[[nodiscard]] std::optional<dense_groups> dense_groups_of_columns(const join_column& left, const join_column& right);
 
 }  // namespace espalier::python

@@ -406,6 +406,75 @@ offset_array overlap_counts(const span_tuple& left, const span_tuple& right, std
   return array_of(std::move(counts));
 }
 
+/// Aggregates of the points of each span.
+std::vector<column_handle> points_of_spans(const column_handle& on, const codes_in& codes, std::uint32_t groups,
+                                           const std::string& order, const std::vector<column_handle>& values,
+                                           const span_tuple& spans, const std::vector<wanted_aggregate>& wanted) {
+  const join_side points = side_of(on.column, codes, groups, order);
+  const span_side asked = spans_of(spans, groups);
+  const std::vector<column_ptr> columns = columns_of(values);
+  std::vector<column_view> views;
+  for (const column_ptr& c : columns) views.push_back(c->view());
+  std::vector<window_function> functions;
+  for (const wanted_aggregate& w : wanted) functions.push_back(function_of(w.first));
+  const aggregate_outputs answers(wanted, columns, asked.lower.size);
+  const unlocked parallel;
+  const prepared_side side = prepared_side::build(points, join_device());
+  span_window_join(asked, window_index(side, views, functions), answers.outputs);
+  return answers.finish();
+}
+
+/// Number, sum and mean of the values of the right spans that overlap each left span; NULL where there is no value.
+/// Without `wants_sum`, sums may not fit into 64 bits, and are not valid.
+std::vector<column_handle> sums_of_overlaps(const span_tuple& left, const span_tuple& right, std::uint32_t groups,
+                                            const column_handle& values, bool wants_sum) {
+  const span_side left_side = spans_of(left, groups), right_side = spans_of(right, groups);
+  const column_view view = values.column->view();
+  const std::size_t n = left_side.lower.size;
+  const bool is_real = view.kind == scalar_kind::f32 || view.kind == scalar_kind::f64;
+  const made_column count = make_column("l", n, false);
+  const made_column sum = make_column(is_real ? "g" : "l", n, true), mean = make_column("g", n, true);
+  const unlocked parallel;
+  const prepared_spans spans = prepared_spans::build(right_side, view, join_device());
+  buffer<std::uint64_t> counts(join_device(), n);
+  buffer<int128> integers(join_device(), is_real ? 0 : n);
+  buffer<double> reals(join_device(), is_real ? n : 0);
+  if (view.validity) {
+    std::vector<std::uint8_t> valid(view.size);
+    for (std::size_t i = 0; i < view.size; ++i) valid[i] = view.validity[i] ? 1 : 0;
+    buffer<int128> wide(join_device(), n);
+    prepared_spans::build(right_side, column_view(scalar_kind::u8, valid.data(), view.size), join_device())
+        .sum_overlaps(left_side, wide.span());
+    for (std::size_t i = 0; i < n; ++i) counts.data()[i] = static_cast<std::uint64_t>(wide.data()[i]);
+  } else {
+    spans.count_overlaps(left_side, counts.span());
+  }
+  if (is_real) {
+    spans.sum_overlaps(left_side, reals.span());
+  } else {
+    spans.sum_overlaps(left_side, integers.span());
+  }
+  std::fill(sum.validity.begin(), sum.validity.end(), std::uint8_t{0});
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t rows = counts.data()[i];
+    static_cast<std::int64_t*>(count.data)[i] = static_cast<std::int64_t>(rows);
+    const bool has_value = rows != 0;
+    if (has_value) sum.validity[i / 8] |= static_cast<std::uint8_t>(1u << (i % 8));
+    const int128 exact = is_real || !has_value ? int128{0} : integers.data()[i];
+    const double real = !has_value ? 0 : is_real ? reals.data()[i] : static_cast<double>(exact);
+    if (is_real) {
+      static_cast<double*>(sum.data)[i] = real;
+    } else {
+      const auto small = static_cast<std::int64_t>(exact);
+      if (wants_sum && small != exact) throw overflow("aggregate_overlaps(): a sum does not fit into 64 bits");
+      static_cast<std::int64_t*>(sum.data)[i] = small;
+    }
+    static_cast<double*>(mean.data)[i] = has_value ? real / static_cast<double>(rows) : 0;
+  }
+  std::copy(sum.validity.begin(), sum.validity.end(), mean.validity.begin());
+  return {{count.finish()}, {sum.finish()}, {mean.finish()}};
+}
+
 // ---- gathers
 // ---------------------------------------------------------------------------------------------------------
 
@@ -457,6 +526,26 @@ row_array encode(join_groups& groups, const std::vector<column_handle>& columns,
     groups.encode(keys, codes.span(), false);
   }
   return array_of(std::move(codes));
+}
+
+/// Codes as an array: the copy if there is one, otherwise the memory of the column.
+nb::object codes_array(buffer<std::uint32_t>&& own, std::span<const std::uint32_t> codes, const column_ptr& column) {
+  if (codes.data() != column->data) return nb::cast(array_of(std::move(own)));
+  nb::capsule owner(new column_ptr(column), [](void* p) noexcept { delete static_cast<column_ptr*>(p); });
+  return nb::cast(
+      nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>(codes.data(), {codes.size()}, std::move(owner)));
+}
+
+/// (left codes, right codes, groups) if the values are codes already (dense_groups_of_columns()), otherwise None.
+nb::object dense_join_groups(const column_handle& left, const column_handle& right) {
+  std::optional<dense_groups> found;
+  {
+    const unlocked parallel;
+    found = dense_groups_of_columns(*left.column, *right.column);
+  }
+  if (!found.has_value()) return nb::none();
+  return nb::make_tuple(codes_array(std::move(found->own_left), found->left, left.column),
+                        codes_array(std::move(found->own_right), found->right, right.column), found->groups);
 }
 
 }  // namespace
@@ -558,6 +647,7 @@ void bind_joins(nb::module_& m) {
       .def("encode", [](join_groups& g, const std::vector<column_handle>& c) { return encode(g, c, true); })
       .def("lookup", [](join_groups& g, const std::vector<column_handle>& c) { return encode(g, c, false); })
       .def("__len__", &join_groups::size, nb::call_guard<nb::gil_scoped_release>());
+  m.def("dense_join_groups", &dense_join_groups, nb::arg("left"), nb::arg("right"));
   const auto none = [](const char* name) { return nb::arg(name).none(); };
   nb::class_<prepared>(m, "PreparedSide", "The sorted keys of the right side of joins.")
       .def(
@@ -597,6 +687,10 @@ void bind_joins(nb::module_& m) {
         none("following"), nb::arg("lower"), nb::arg("upper"), nb::arg("wanted"));
   m.def("span_overlaps", &overlap_pairs, nb::arg("left"), nb::arg("right"), nb::arg("groups"), nb::arg("keeps_all"),
         nb::arg("by_row"));
+  m.def("aggregate_points", &points_of_spans, nb::arg("on"), none("codes"), nb::arg("groups"), nb::arg("order"),
+        nb::arg("values"), nb::arg("spans"), nb::arg("wanted"));
+  m.def("sum_span_overlaps", &sums_of_overlaps, nb::arg("left"), nb::arg("right"), nb::arg("groups"), nb::arg("values"),
+        nb::arg("wants_sum"));
   m.def("count_span_overlaps", &overlap_counts, nb::arg("left"), nb::arg("right"), nb::arg("groups"));
 }
 

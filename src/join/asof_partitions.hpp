@@ -244,7 +244,8 @@ class partitioned_asof_join {
     return side.rows_per_row() <= most_skew * (even + 1'000);
   }
 
-  /// The first partitions of the rounds, and the end. More rounds would save little memory: partition numbers stay.
+  /// The first partitions of the rounds, and the end. More rounds would save little memory, because partition numbers
+  /// stay: 2^23 x 2^23 rows took 1.15 to 1.5 times the CPU time in 16 rounds, and 1 byte per row less.
   [[nodiscard]] std::vector<std::size_t> rounds_of(const partitioned_side<Key>& left,
                                                    const partitioned_side<Key>& right) const {
     constexpr std::size_t bytes_at_once = std::size_t{1} << 25, most_rounds = 8;
@@ -258,14 +259,18 @@ class partitioned_asof_join {
     return first;
   }
 
+  /// Allocates the rows of the largest round: one block, because the device's pool keeps blocks that are too small for
+  /// the next round.
+  void allocate_rows(partitioned_side<Key>& side, const std::vector<std::size_t>& rounds) const {
+    std::size_t most = 0;
+    for (std::size_t r = 0; r + 1 < rounds.size(); ++r)
+      most = std::max(most, side.begin[rounds[r + 1]] - side.begin[rounds[r]]);
+    side.rows = buffer<element>(dev_, most);
+  }
+
   /// Copies the rows of partitions [first, last).
   void distribute(partitioned_side<Key>& side, std::size_t first, std::size_t last) const {
     side.first_position = side.begin[first];
-    const std::size_t size = side.begin[last] - side.begin[first];
-    if (side.rows.size() < size) {
-      side.rows = {};  // before the next ones are allocated
-      side.rows = buffer<element>(dev_, size);
-    }
     for_each_part(backend_, side.parts, side.in->n, [&](std::size_t part, std::size_t from, std::size_t to) {
       std::size_t* const next = side.next.data() + part * partitions_;
       side.in->codes == nullptr ? scatter<false>(side, first, last, from, to, next)
@@ -443,6 +448,8 @@ class partitioned_asof_join {
       }
     };
     const std::vector<std::size_t> rounds = rounds_of(left, right);
+    allocate_rows(right, rounds);
+    allocate_rows(left, rounds);
     for (std::size_t r = 0; r + 1 < rounds.size(); ++r) {
       distribute(right, rounds[r], rounds[r + 1]);
       distribute(left, rounds[r], rounds[r + 1]);

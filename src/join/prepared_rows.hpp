@@ -7,12 +7,18 @@
 //      than a key of the main part of its group, unless the tail `replaces` the main part.
 //   3. Rows of a tail are at or after the rows of the build, unless the tail replaces the main part.
 //   4. Rows that match nothing are in neither, but count in size().
+//
+// Left sides that are in order and not much smaller than this side are joined by one pass over both in row order
+// (asof_last_seen.hpp) if this side has groups and its rows are in key order, too. Keys and codes by row are made from
+// the groups by the first such join, kept, and dropped by an append. They take 12 bytes per row for 8-byte keys.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "espalier/join/prepared_side.hpp"
+#include "join/asof_last_seen.hpp"
 #include "join/asof_runs.hpp"
 
 namespace espalier::join_detail {
@@ -51,6 +57,8 @@ class typed_prepared_rows final : public prepared_rows {
     ordered_rows<Key> ordered = order_rows(backend, dev, clean_, side.groups, sorts_rows::always);
     size_ = side.on.size;
     groups_ = side.groups;
+    is_in_row_order_ = clean_.is_sorted && clean_.is_complete;
+    if (clean_.n != 0) last_key_ = clean_.keys[clean_.n - 1];
     take(backend, std::move(ordered), clean_, borrows);
     if (!borrows) clean_ = {};
   }
@@ -88,6 +96,12 @@ class typed_prepared_rows final : public prepared_rows {
     const tolerance_of<Key> tolerance(options.tolerance);
     const auto left = clean_side<Key>("prepared_side::asof_join()", "left", backend, dev_, left_side);
     fill_unmatched(backend, left, rows);
+    // Milliseconds of 2^20 left rows with 500 groups in order, by one pass / by groups: 23 / 35 for 2^20 right rows,
+    // but 76 / 58 for 2^23.
+    if (groups_ != 0 && left.codes != nullptr && left.is_sorted && is_in_row_order_ && left.n >= size_ / 4) {
+      asof_by_last_seen(backend, dev_, left, by_row(backend), groups_, options, tolerance, rows);
+      return;
+    }
     const auto directory = directory_for(backend, left, keys_, n_);
     const auto ordered =
         order_rows(backend, dev_, left, groups_, directory.empty() ? sorts_rows::if_many : sorts_rows::never);
@@ -130,6 +144,10 @@ class typed_prepared_rows final : public prepared_rows {
     }
     groups_ = static_cast<std::uint32_t>(groups);
     size_ += more.on.size;
+    is_in_row_order_ = is_in_row_order_ && clean.is_sorted && clean.is_complete &&
+                       (clean.n == 0 || size_ == clean.n || !(clean.keys[0] < last_key_));
+    if (clean.n != 0) last_key_ = clean.keys[clean.n - 1];
+    by_row_.reset();
   }
 
   void compact() override {
@@ -169,6 +187,8 @@ class typed_prepared_rows final : public prepared_rows {
     for (const auto& t : tails_) {
       total += sizeof(tail) + t->keys.capacity() * sizeof(Key) + t->rows.capacity() * sizeof(row_number);
     }
+    const std::lock_guard lock(by_row_latch_);
+    if (by_row_ != nullptr) total += by_row_->n * (sizeof(Key) + sizeof(std::uint32_t));
     return total;
   }
   [[nodiscard]] scalar_kind kind() const noexcept override { return scalar_kind_of<Key>; }
@@ -196,6 +216,33 @@ class typed_prepared_rows final : public prepared_rows {
       }
     }
   };
+
+  /// All rows in row order; `is_in_row_order_` is true. May run concurrently with itself.
+  const clean_rows<Key>& by_row(const cpu_backend& backend) const {
+    const std::lock_guard lock(by_row_latch_);
+    if (by_row_ != nullptr) return *by_row_;
+    auto made = std::make_unique<clean_rows<Key>>();
+    made->own_keys = buffer<Key>(dev_, size_);
+    made->own_codes = buffer<std::uint32_t>(dev_, size_);
+    Key* const keys = made->own_keys.data();
+    std::uint32_t* const codes = made->own_codes.data();
+    backend.for_each_chunk(groups_, 1, [&](std::size_t from, std::size_t to) {
+      for (std::size_t g = from; g < to; ++g) {
+        const group_view<Key> rows = group(static_cast<std::uint32_t>(g));
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          const row_number row = rows.row_at(i);
+          keys[row] = rows.key_at(i);
+          codes[row] = static_cast<std::uint32_t>(g);
+        }
+      }
+    });
+    made->keys = keys;
+    made->codes = codes;
+    made->n = size_;
+    made->is_sorted = made->is_sorted_in_groups = true;
+    by_row_ = std::move(made);
+    return *by_row_;
+  }
 
   std::unique_ptr<tail> copied(const ordered_rows<Key>& from, const group_run& run) const {
     auto t = std::make_unique<tail>();
@@ -268,6 +315,10 @@ class typed_prepared_rows final : public prepared_rows {
   std::vector<std::size_t> begin_;  // empty: one group
   std::vector<std::unique_ptr<tail>> tails_;
   std::vector<std::uint32_t> tail_of_;  // of each group; shorter if there are no tails
+  bool is_in_row_order_ = false;        // keys of all rows ascend from row to row, and every row can match
+  Key last_key_{};                      // of the last row that can match
+  mutable std::mutex by_row_latch_;
+  mutable std::unique_ptr<clean_rows<Key>> by_row_;
 };
 
 }  // namespace espalier::join_detail

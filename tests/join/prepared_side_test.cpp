@@ -63,6 +63,46 @@ TEST(PreparedSide, AppendsGiveTheRowsOfTheWholeSide) {
   }
 }
 
+TEST(PreparedSide, SidesInOrderOfTheSameSizeAreJoinedByOnePass) {
+  std::mt19937_64 random(37);
+  for (int round = 0; round < 40; ++round) {
+    constexpr std::uint32_t groups = 7;
+    auto all = random_side<std::int64_t>(random, {.rows = 30 + random() % 300, .groups = groups, .used_groups = 5});
+    for (std::int64_t& key : all.keys) key = std::clamp<std::int64_t>(key, -100, 100);
+    prepared_side side = prepared_side::build(all.side(), device::cpu(1 + round % 2));
+    const auto join = [&](std::size_t rows, bool has_nulls) {
+      const auto left = random_side<std::int64_t>(
+          random, {.rows = rows, .groups = groups, .has_nulls = has_nulls, .order = shape::sorted});
+      for (const asof_direction direction :
+           {asof_direction::backward, asof_direction::forward, asof_direction::nearest}) {
+        const asof_options options{
+            .direction = direction, .allow_exact_matches = round % 3 != 0, .tolerance = key_distance(round % 5 + 1)};
+        std::vector<row_number> found(left.keys.size());
+        side.asof_join(left.side(), found, options);
+        ASSERT_EQ(found, oracle_asof(left, all, options, round % 5 + 1)) << "round " << round;
+      }
+    };
+    const std::size_t before = side.bytes();
+    join(all.keys.size() / 4 - 1, false);
+    EXPECT_EQ(side.bytes(), before);  // few left rows are searched in their groups
+    join(all.keys.size(), round % 2 == 0);
+    if (round % 2 == 1) {
+      EXPECT_EQ(side.bytes(), before + all.keys.size() * 12);  // keys and codes by row
+    }
+    for (int step = 0; step < 4; ++step) {
+      auto more = random_side<std::int64_t>(
+          random, {.rows = 1 + random() % 40, .groups = groups, .has_nulls = round % 4 == 3 && step == 2});
+      const bool is_at_end = round % 4 != 1 || step != 1;
+      for (std::int64_t& key : more.keys) key = is_at_end ? all.keys.back() : std::clamp<std::int64_t>(key, -100, 100);
+      if (is_at_end && step != 3) more.keys.back() += 3;
+      side.append(more.side());
+      append_to(all, more);
+      if (step == round % 4) side.compact();
+      join(all.keys.size(), round % 2 == 0);
+    }
+  }
+}
+
 TEST(PreparedSide, SmallBatchesOfManyGroups) {
   std::mt19937_64 random(29);
   const auto right = random_side<double>(random, {.rows = 20'000, .groups = 5'000, .order = shape::shuffled});
