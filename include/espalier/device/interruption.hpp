@@ -10,7 +10,8 @@
 namespace espalier {
 
 /// During its lifetime, parallel loops of CPU devices that this thread starts call `check` in this thread, before each
-/// of some hundred pieces of a loop. An exception of `check` ends the loop and leaves the call as one of the loop's
+/// of some hundred pieces of a loop; those of a device with one thread if their cpu_backend is made during that
+/// lifetime, as queries, builds and joins make theirs. An exception of `check` ends the loop and leaves the call as one of the loop's
 /// pieces would: queries and builds have then changed nothing. Writes are not interruptible: do not make them in such
 /// a scope. Scopes nest; the innermost one is in force. Lifetime: `check` must outlive the scope.
 class interruption_scope {
