@@ -385,6 +385,104 @@ TEST_F(EngineTimeJoins, HashJoinsOfFewRowsPerKeyCheckSpansAfterwards) {
   EXPECT_NE(text.find("Hash Join"), std::string::npos) << text;
 }
 
+// The last condition is always true and keeps the second statement from being an as-of join.
+TEST_F(EngineTimeJoins, FurtherKeysDecideBetweenRowsOfOneTime) {
+  make_tables(500, 4000);
+  db_.execute("UPDATE b SET t = t / 70, ts = date_trunc('minute', ts), n = (id % 40)::numeric(20, 3)");
+  const auto statement = [](const char* at, const char* compared, const char* keys, const char* equal, bool by_pairs) {
+    return fmt::format(
+        "SELECT a.id, q.* FROM a LEFT JOIN LATERAL (SELECT id AS i, s, x FROM b WHERE {4}b.{0} {1} a.{0}{3} ORDER BY "
+        "b.{0} {2}, b.id LIMIT 1) q ON true ORDER BY a.id",
+        at, compared, keys, by_pairs ? " AND (b.id >= 0 OR a.id < 0)" : "", equal);
+  };
+  for (const char* const equal : {"", "b.k = a.k AND ", "b.s = a.s AND "}) {
+    for (const char* const at : {"t", "ts", "n"}) {
+      for (const auto& [compared, keys] :
+           {std::pair("<=", "DESC, b.x"), std::pair("<", "DESC, b.x DESC"), std::pair("<=", "DESC, b.x NULLS FIRST"),
+            std::pair(">=", ", b.s DESC, b.x"), std::pair(">", ", b.x DESC NULLS LAST"), std::pair("<=", "DESC")}) {
+        const auto sql = statement(at, compared, keys, equal, false),
+                   pairs = statement(at, compared, keys, equal, true);
+        EXPECT_NE(plan(sql).find("As-Of Left Join (sorted)"), std::string::npos) << plan(sql);
+        EXPECT_EQ(plan(pairs).find("As-Of"), std::string::npos) << plan(pairs);
+        expect_same(sql, pairs);
+      }
+    }
+  }
+  // An index on the time alone does not know the order of its equal rows. Keys that may fail are those of pairs.
+  db_.execute("CREATE INDEX i ON b (t)");
+  EXPECT_NE(plan(statement("t", "<=", "DESC", "", false)).find("(sorted)"), std::string::npos);
+  EXPECT_EQ(plan(statement("t", "<=", "DESC, 10 / b.k", "", false)).find("As-Of"), std::string::npos);
+}
+
+// The added zero keeps the second statement from being an as-of join.
+TEST_F(EngineTimeJoins, NearestRowsOnEitherSideAreThoseOfPairs) {
+  make_tables(400, 3000);
+  db_.execute("UPDATE b SET t = t / 30 * 30, ts = date_trunc('minute', ts)");
+  const auto statement = [](const std::string& distance, const char* at, const char* equal, const char* more) {
+    return fmt::format(
+        "SELECT a.id, q.* FROM a LEFT JOIN LATERAL (SELECT {1} AS at, {0} AS far FROM b WHERE {2} ORDER BY {0}{3}, "
+        "b.{1} "
+        "LIMIT 1) q ON true WHERE a.{1} IS NOT NULL ORDER BY a.id",
+        distance, at, equal, more);
+  };
+  for (const char* const equal : {"b.t IS NOT NULL", "b.k = a.k", "b.s = a.s AND b.id % 3 = 1",
+                                  "(b.k > 30) = (a.k > 30)", "b.id < 0", "b.k = a.id"}) {
+    for (const auto& [distance, at] :
+         {std::pair("abs(a.t - b.t)", "t"), std::pair("abs(b.k - a.k)", "k"),
+          std::pair("abs(extract(epoch from (b.ts - a.ts)))", "ts"), std::pair("abs(a.ts::date - b.ts::date)", "ts")}) {
+      const auto sql = statement(distance, at, equal, ""), pairs = statement(distance, at, equal, " + 0");
+      const bool casts = std::string_view(distance).find("::") != std::string_view::npos;
+      EXPECT_EQ(plan(sql).find("As-Of Left Join (sorted)") != std::string::npos, !casts) << plan(sql);
+      EXPECT_EQ(plan(pairs).find("As-Of"), std::string::npos) << plan(pairs);
+      expect_same(sql, pairs);
+    }
+  }
+}
+
+TEST_F(EngineTimeJoins, NearestRowsWithoutADistanceAreAnyOfTheirGroup) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, t integer, v integer);"
+      "INSERT INTO b VALUES (1, NULL, 10), (1, 5, 11), (2, NULL, 20), (2, NULL, 21), (NULL, 1, 30);"
+      "CREATE TABLE a (k integer, t integer); INSERT INTO a VALUES (1, 7), (1, NULL), (2, 7), (3, 7), (NULL, 1)");
+  const auto found = rows(
+      "SELECT a.k, a.t, q.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.k = a.k ORDER BY abs(a.t - b.t) LIMIT 1) "
+      "q ON true");
+  ASSERT_EQ(found->num_rows(), 5);
+  const auto value = [&](std::int64_t row) { return (*found->column(2)->GetScalar(row))->ToString(); };
+  EXPECT_EQ(value(0), "11");
+  EXPECT_TRUE(value(1) == "10" || value(1) == "11") << value(1);
+  EXPECT_TRUE(value(2) == "20" || value(2) == "21") << value(2);
+  EXPECT_EQ(value(3), "null");
+  EXPECT_EQ(value(4), "null");
+  const auto inner = rows("SELECT q.v FROM a CROSS JOIN LATERAL (SELECT v FROM b ORDER BY abs(b.t - a.t) LIMIT 1) q");
+  EXPECT_EQ(inner->num_rows(), 5);
+}
+
+TEST_F(EngineTimeJoins, DistancesThatOverflowAreErrorsWhereRowsMeet) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, t integer, l bigint);"
+      "INSERT INTO b VALUES (1, 2147483647, 9223372036854775807), (1, 0, 0), (2, 5, 5), (3, -2147483648, 1), (3, NULL, "
+      "1);"
+      "CREATE TABLE a (k integer, t integer, l bigint);"
+      "INSERT INTO a VALUES (1, 100, 100), (2, -2147483648, -9223372036854775808), (4, -2147483648, 1), (3, NULL, 1)");
+  const auto state = [&](const std::string& distance, const std::string& where, const std::string& from = "a") {
+    return state_of(fmt::format(
+        "SELECT q.v FROM {} a LEFT JOIN LATERAL (SELECT k AS v FROM b WHERE {} ORDER BY {} LIMIT 1) q ON true", from,
+        where, distance));
+  };
+  for (const char* const zero : {"", " + 0"}) {  // an as-of join, and pairs
+    const auto of = [&](const char* distance) { return std::string(distance) + zero; };
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k = a.k"), "22003") << zero;  // 5 - -2147483648
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k = a.k", "(SELECT * FROM a WHERE k <> 2)"), "") << zero;
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k > 0", "(SELECT * FROM a WHERE k <> 2)"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(a.l - b.l)"), "b.k = a.k"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(b.l - a.t)"), "b.k = a.k"), "") << zero;
+    // The difference fits, its magnitude does not.
+    EXPECT_EQ(state(of("abs(b.t - a.t)"), "b.k = 3", "(SELECT 0 AS t)"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(b.t - a.t)"), "b.k = 3", "(SELECT 0 AS t WHERE 1 = 2)"), "") << zero;
+  }
+}
+
 // The last condition is always true and keeps the second statement from being a window join.
 TEST_F(EngineTimeJoins, AggregatesOfSpansHaveTheResultsOfPairs) {
   make_tables(900, 5000);

@@ -330,9 +330,11 @@ class describer {
         fmt::format("As-Of {}Join {}", n.keep_unmatched ? "Left " : "", n.index ? "(batched index)" : "(sorted)"),
         {{"Join Type", n.keep_unmatched ? "Left" : "Inner"}}};
     const char* comparison = n.earlier ? (n.strict ? "<" : "<=") : (n.strict ? ">" : ">=");
-    std::string condition = fmt::format("nearest {} {} {}", text(n.right_at), comparison, text(n.left_at));
+    std::string condition =
+        fmt::format("nearest {} {} {}", text(n.right_at), n.distance ? "to" : comparison, text(n.left_at));
     for (const auto& [left, right] : n.equal) condition += fmt::format(" AND {} = {}", text(left), text(right));
     out.properties.emplace_back("As-Of Cond", condition);
+    if (!n.ties.empty()) out.properties.emplace_back("Tie Break", sort_keys(n.ties));
     if (!n.tolerance.empty()) out.properties.emplace_back("Join Filter", list(n.tolerance));
     if (n.index) add_asked_index(*n.index, out);
     return out;

@@ -526,6 +526,8 @@ void choose_join_method(join_node& join, const planner_options& options) {
 void choose_as_of_index(as_of_node& join, const planner_options& options) {
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
+  // An index has equal keys in the order of its rows, and finds the nearest row on one side.
+  if (!join.ties.empty() || join.distance) return;
   if (!options.prefer_indexes && merge_is_faster(join, *scan)) return;
   for (const auto& index : scan->table->indexes) {
     auto equal = in_index_order(join.equal, join.right_at, *scan, *index);

@@ -241,6 +241,10 @@ struct as_of_node : plan_node {
   expr_ptr left_at, right_at;
   bool strict = false;
   bool earlier = true;
+  /// The nearest row on either side, and of two at the same distance the earlier one: what the statement orders by, of
+  /// both sides. `earlier` and `strict` are unused then. Null: the nearest row on one side.
+  expr_ptr distance;
+  std::vector<sort_key> ties;                ///< which of several nearest rows: the first one in this order
   std::vector<expr_ptr> tolerance;           ///< maximum distance of the nearest row; a more distant row is not joined
   std::vector<expr_ptr> conditions;          ///< all of the above as written: they say which expressions may fail
   std::optional<column_id> mark;             ///< a smallint output that is NULL only where no row was found

@@ -67,6 +67,8 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
   visit_pairs(join.equal, visit);
   visit_if(join.left_at, visit);
   visit_if(join.right_at, visit);
+  visit_if(join.distance, visit);
+  for (auto& key : join.ties) visit(key.value);
   visit_list(join.tolerance, visit);
   visit_list(join.conditions, visit);
 }
