@@ -10,6 +10,7 @@
 #include "device/cpu_device.hpp"
 #include "device/cpu_pool.hpp"
 #include "device/system.hpp"
+#include "espalier/device/interruption.hpp"
 
 namespace espalier::detail {
 
@@ -121,8 +122,12 @@ std::shared_ptr<device_impl> make_cpu_device(unsigned threads) {
 
 namespace espalier {
 
+// A loop of one thread is one piece, which the inline part of for_each_chunk() calls, so nothing could interrupt it. A
+// backend that is made in an interruption scope therefore divides its loops as for two threads: they reach run(), whose
+// pieces are checked, and are still executed by the one thread of the device.
 cpu_backend::cpu_backend(const device& dev) : device_(dev), threads_(dev.threads()) {
   if (dev.kind() != device_kind::cpu) throw error("cpu_backend needs a CPU device; use cuda_backend on a GPU.");
+  if (threads_ == 1 && interruption_scope::current() != nullptr) threads_ = 2;
 }
 
 void cpu_backend::run(std::size_t n, std::size_t grain, void (*piece)(void*, std::size_t, std::size_t),

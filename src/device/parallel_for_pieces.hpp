@@ -23,6 +23,7 @@ class parallel_for_pieces {
  private:
   void run_arena(std::size_t n, std::size_t grain, range_function piece, void* context);
 
+  unsigned threads_;
   struct arena;
   std::unique_ptr<arena> arena_;
 };

@@ -21,7 +21,7 @@ struct parallel_for_pieces::arena {
 };
 
 parallel_for_pieces::parallel_for_pieces(unsigned threads)
-    : arena_(new arena{std::nullopt, tbb::task_arena(static_cast<int>(threads))}) {
+    : threads_(threads), arena_(new arena{std::nullopt, tbb::task_arena(static_cast<int>(threads))}) {
   if (threads > tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism)) {
     arena_->more_workers.emplace(tbb::global_control::max_allowed_parallelism, threads);
   }

@@ -18,14 +18,14 @@ namespace {
 
 struct stopped {};
 
-// With one thread a loop is one piece, which nothing interrupts.
+// With one thread, a backend that is made before the scope has loops of one piece.
 class interruption_test : public testing::TestWithParam<unsigned> {
  protected:
+  [[nodiscard]] cpu_backend backend() const { return cpu_backend(device_); }
   device device_ = device::cpu(GetParam());
-  cpu_backend backend_{device_};
 };
 
-INSTANTIATE_TEST_SUITE_P(threads, interruption_test, testing::Values(2u, 5u), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(threads, interruption_test, testing::Values(1u, 2u, 5u), testing::PrintToStringParamName());
 
 TEST_P(interruption_test, a_check_that_throws_ends_the_loop) {
   constexpr std::size_t n = 1 << 20;
@@ -35,7 +35,7 @@ TEST_P(interruption_test, a_check_that_throws_ends_the_loop) {
     if (++calls == 3) throw stopped();
   };
   const interruption_scope scope(check);
-  EXPECT_THROW(backend_.for_each(
+  EXPECT_THROW(backend().for_each(
                    n, [&](std::size_t) { visited.fetch_add(1, std::memory_order_relaxed); }, 64),
                stopped);
   EXPECT_EQ(calls, 3);
@@ -53,7 +53,7 @@ TEST_P(interruption_test, a_check_that_does_not_throw_changes_nothing) {
   const interruption_scope scope(check);
   for (const std::size_t grain : {std::size_t{1}, std::size_t{1000}, std::size_t{4096}}) {
     std::vector<std::atomic<int>> visits(n);
-    backend_.for_each_chunk(n, grain, [&](std::size_t first, std::size_t last) {
+    backend().for_each_chunk(n, grain, [&](std::size_t first, std::size_t last) {
       EXPECT_EQ(first % grain, 0u);
       EXPECT_TRUE(last % grain == 0 || last == n);
       for (std::size_t i = first; i < last; ++i) ++visits[i];
@@ -68,7 +68,7 @@ TEST_P(interruption_test, the_innermost_scope_is_in_force_until_its_end) {
   int outer_calls = 0, inner_calls = 0;
   const std::function<void()> outer_check = [&] { ++outer_calls; }, inner_check = [&] { ++inner_calls; };
   const auto loop = [&] {
-    backend_.for_each(
+    backend().for_each(
         10000, [](std::size_t) {}, 16);
   };
   const interruption_scope outer(outer_check);
@@ -91,15 +91,37 @@ TEST_P(interruption_test, nested_loops_are_ended_too) {
     if (++calls == 10) throw stopped();
   };
   const interruption_scope scope(check);
-  EXPECT_THROW(backend_.for_each(
+  EXPECT_THROW(backend().for_each(
                    1000,
                    [&](std::size_t) {
-                     backend_.for_each(
+                     backend().for_each(
                          1000, [&](std::size_t) { ++pieces; }, 10);
                    },
                    1),
                stopped);
   EXPECT_LT(pieces.load(), 1000u * 1000u);
+}
+
+TEST(one_thread_interruption_test, runs_all_pieces_of_a_loop_that_can_be_interrupted) {
+  const device one = device::cpu(1);
+  const auto caller = std::this_thread::get_id();
+  const cpu_backend before(one);
+  int checks = 0;
+  const std::function<void()> check = [&] { ++checks; };
+  const interruption_scope scope(check);
+  const auto pieces_of = [&](const cpu_backend& backend) {
+    int pieces = 0;
+    backend.for_each_chunk(100000, 10, [&](std::size_t, std::size_t) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++pieces;  // not atomic: there is one thread
+    });
+    return pieces;
+  };
+  EXPECT_EQ(pieces_of(before), 1);
+  EXPECT_EQ(checks, 0);
+  const int pieces = pieces_of(cpu_backend(one));
+  EXPECT_GE(pieces, 64);
+  EXPECT_EQ(checks, pieces);
 }
 
 TEST_P(interruption_test, builds_and_queries_can_be_repeated) {

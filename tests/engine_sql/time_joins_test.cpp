@@ -297,6 +297,238 @@ TEST_F(EngineTimeJoins, ManyLeftRowsAreMergedAlthoughThereIsAnIndex) {
   }
 }
 
+// The conditions that are never true keep the second statement from being an overlap join.
+TEST_F(EngineTimeJoins, OverlapsHaveTheResultsOfPairs) {
+  make_tables(500, 1800);
+  struct span_join {
+    const char *start, *finish, *more;
+  };
+  constexpr span_join joins[] = {
+      {"b.t < a.t + a.k", "a.t < b.t + b.k", ""},
+      {"b.t <= a.t + a.k", "b.t + b.k >= a.t", ""},
+      {"a.t + a.k > b.t", "a.t <= b.t + b.k", " AND (a.id + b.id) % 3 <> 1"},
+      {"b.t <= a.t", "a.t + a.k <= b.t + b.k", ""},
+      {"b.t <= a.t + 30 - a.k", "a.t <= b.t + 20 - b.k", ""},
+      {"b.t < a.t + a.k * 20", "a.t < b.t + b.k * 30", " AND b.s = a.s"},
+      {"b.t < a.t + a.k * 20", "a.t < b.t + b.k * 30", " AND b.k = a.k AND b.id % 7 < a.id % 9"},
+      {"b.x < a.x + 90", "a.x < b.x + 20", ""},
+      {"b.f <= a.f + 2", "a.f <= b.f", ""},
+      {"b.ts < a.ts + INTERVAL '20 seconds'", "a.ts <= b.ts + INTERVAL '9 seconds'", ""},
+      {"b.n < a.n + 10", "a.n <= b.n + 5", ""},
+      {"b.n < a.n + 10", "a.t <= b.t + 900", ""},
+      {"b.n * 100000000000000000 < a.n * 100000000000000000", "a.t <= b.t + 9", ""},
+  };
+  for (const auto& [start, finish, more] : joins) {
+    const auto direct = fmt::format("{} AND {}{}", start, finish, more);
+    const auto by_pairs = fmt::format("({} OR a.id < 0) AND ({} OR a.id < 0){}", start, finish, more);
+    for (const char* const statement :
+         {"SELECT a.id, b.id FROM a JOIN b ON {} ORDER BY 1, 2",
+          "SELECT a.id, b.id FROM a LEFT JOIN b ON {} ORDER BY 1, 2",
+          "SELECT a.id, b.id FROM a FULL JOIN b ON {} ORDER BY 1, 2", "SELECT count(*) FROM a JOIN b ON {}",
+          "SELECT a.id FROM a WHERE EXISTS (SELECT 1 FROM b WHERE {}) ORDER BY 1",
+          "SELECT a.id FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE {}) ORDER BY 1"}) {
+      const auto sql = fmt::format(fmt::runtime(statement), direct);
+      const auto pairs = fmt::format(fmt::runtime(statement), by_pairs);
+      EXPECT_NE(plan(sql).find("Overlap (sorted)"), std::string::npos) << plan(sql);
+      EXPECT_EQ(plan(pairs).find("Overlap"), std::string::npos) << plan(pairs);
+      expect_same(sql, pairs);
+    }
+  }
+}
+
+TEST_F(EngineTimeJoins, OverlapsFailForTheSamePairs) {
+  db_.run_script(
+      "CREATE TABLE a (lo integer, hi integer, d integer);"
+      "INSERT INTO a VALUES (1, 5, 1), (10, 20, 0), (2147483000, 2147483647, 3), (NULL, 3, 0);"
+      "CREATE TABLE b (lo integer, hi integer, d integer);"
+      "INSERT INTO b VALUES (2, 3, 1), (12, 13, 1), (12, 13, 2), (2147483001, 2147483002, 4), (30, 25, 0)");
+  const auto state = [&](const std::string& conditions) {
+    return state_of("SELECT a.lo, b.lo FROM a JOIN b ON " + conditions);
+  };
+  constexpr const char *overlap = "a.lo < b.hi AND b.lo < a.hi",
+                       *pairs = "(a.lo < b.hi OR a.d > 9) AND (b.lo < a.hi OR a.d > 9)";
+  for (const auto& [residual, expected] :
+       {std::pair("100 / (a.d - b.d) <> 1", "22012"), std::pair("100 / (a.d + b.d) > 1", ""),
+        std::pair("100 / a.d > 1", "22012"), std::pair("a.hi + b.lo > 0", "22003"),
+        std::pair("10 / (b.lo - 30) < 0", "22012"), std::pair("a.d <> b.d AND 100 / (a.d - b.d) <> 1", "")}) {
+    const auto mine = fmt::format("{} AND {}", overlap, residual);
+    EXPECT_EQ(state(mine), expected) << mine;
+    EXPECT_EQ(state(fmt::format("{} AND {}", pairs, residual)), expected) << residual;
+  }
+  // Ends that fail, in either order, and behind a condition that fails for other pairs.
+  for (const auto& [conditions, expected, is_overlap] :
+       {std::tuple("a.lo < b.hi AND b.lo < a.hi + 1", "22003", true),
+        std::tuple("b.lo < a.hi + 1 AND a.lo < b.hi", "22003", true),
+        std::tuple("a.lo < b.hi AND a.lo < 100 AND b.lo < a.hi + 1", "", true),
+        std::tuple("a.hi < b.hi AND b.lo < a.lo / a.d AND a.d > 0", "", true),
+        std::tuple("100 / a.d > 1 AND a.lo < b.hi AND b.lo < a.hi", "22012", true),
+        std::tuple("100 / (a.d - b.d) < 1000 AND a.lo < b.hi + 0 AND b.lo < a.hi", "22012", false)}) {
+    EXPECT_EQ(state(conditions), expected) << conditions;
+    const auto text = plan(fmt::format("SELECT a.lo, b.lo FROM a JOIN b ON {}", conditions));
+    EXPECT_EQ(text.find("Overlap") != std::string::npos, is_overlap) << text;
+  }
+}
+
+// EXPLAIN ANALYZE says how many bytes of pairs a join makes.
+TEST_F(EngineTimeJoins, OverlapsMakeThePairsOfTheAnswerOnly) {
+  db_.run_script(
+      "CREATE TABLE a AS SELECT i AS id, i * 10 AS lo, i * 10 + 14 AS hi FROM generate_series(0, 19999) g(i);"
+      "CREATE TABLE b AS SELECT i AS id, i * 10 + 5 AS lo, i * 10 + 9 AS hi FROM generate_series(0, 19999) g(i)");
+  const auto text = plan("ANALYZE SELECT a.id, b.id FROM a JOIN b ON a.lo < b.hi AND b.lo < a.hi + 0");
+  EXPECT_NE(text.find("Overlap (sorted) Join"), std::string::npos) << text;
+  EXPECT_NE(text.find("rows=20000 bytes=320000"), std::string::npos) << text;
+}
+
+TEST_F(EngineTimeJoins, HashJoinsOfFewRowsPerKeyCheckSpansAfterwards) {
+  make_tables(2000, 2000);
+  const std::string text = plan("SELECT count(*) FROM a JOIN b ON a.id = b.id AND a.t < b.t + 9 AND b.t < a.t + 9");
+  EXPECT_NE(text.find("Hash Join"), std::string::npos) << text;
+}
+
+// The last condition is always true and keeps the second statement from being an as-of join.
+TEST_F(EngineTimeJoins, FurtherKeysDecideBetweenRowsOfOneTime) {
+  make_tables(500, 4000);
+  db_.execute("UPDATE b SET t = t / 70, ts = date_trunc('minute', ts), n = (id % 40)::numeric(20, 3)");
+  const auto statement = [](const char* at, const char* compared, const char* keys, const char* equal, bool by_pairs) {
+    return fmt::format(
+        "SELECT a.id, q.* FROM a LEFT JOIN LATERAL (SELECT id AS i, s, x FROM b WHERE {4}b.{0} {1} a.{0}{3} ORDER BY "
+        "b.{0} {2}, b.id LIMIT 1) q ON true ORDER BY a.id",
+        at, compared, keys, by_pairs ? " AND (b.id >= 0 OR a.id < 0)" : "", equal);
+  };
+  for (const char* const equal : {"", "b.k = a.k AND ", "b.s = a.s AND "}) {
+    for (const char* const at : {"t", "ts", "n"}) {
+      for (const auto& [compared, keys] :
+           {std::pair("<=", "DESC, b.x"), std::pair("<", "DESC, b.x DESC"), std::pair("<=", "DESC, b.x NULLS FIRST"),
+            std::pair(">=", ", b.s DESC, b.x"), std::pair(">", ", b.x DESC NULLS LAST"), std::pair("<=", "DESC")}) {
+        const auto sql = statement(at, compared, keys, equal, false),
+                   pairs = statement(at, compared, keys, equal, true);
+        EXPECT_NE(plan(sql).find("As-Of Left Join (sorted)"), std::string::npos) << plan(sql);
+        EXPECT_EQ(plan(pairs).find("As-Of"), std::string::npos) << plan(pairs);
+        expect_same(sql, pairs);
+      }
+    }
+  }
+  // An index on the time alone does not know the order of its equal rows. Keys that may fail are those of pairs.
+  db_.execute("CREATE INDEX i ON b (t)");
+  EXPECT_NE(plan(statement("t", "<=", "DESC", "", false)).find("(sorted)"), std::string::npos);
+  EXPECT_EQ(plan(statement("t", "<=", "DESC, 10 / b.k", "", false)).find("As-Of"), std::string::npos);
+}
+
+// The added zero keeps the second statement from being an as-of join.
+TEST_F(EngineTimeJoins, NearestRowsOnEitherSideAreThoseOfPairs) {
+  make_tables(400, 3000);
+  db_.execute("UPDATE b SET t = t / 30 * 30, ts = date_trunc('minute', ts)");
+  const auto statement = [](const std::string& distance, const char* at, const char* equal, const char* more) {
+    return fmt::format(
+        "SELECT a.id, q.* FROM a LEFT JOIN LATERAL (SELECT {1} AS at, {0} AS far FROM b WHERE {2} ORDER BY {0}{3}, "
+        "b.{1} "
+        "LIMIT 1) q ON true WHERE a.{1} IS NOT NULL ORDER BY a.id",
+        distance, at, equal, more);
+  };
+  for (const char* const equal : {"b.t IS NOT NULL", "b.k = a.k", "b.s = a.s AND b.id % 3 = 1",
+                                  "(b.k > 30) = (a.k > 30)", "b.id < 0", "b.k = a.id"}) {
+    for (const auto& [distance, at] :
+         {std::pair("abs(a.t - b.t)", "t"), std::pair("abs(b.k - a.k)", "k"),
+          std::pair("abs(extract(epoch from (b.ts - a.ts)))", "ts"), std::pair("abs(a.ts::date - b.ts::date)", "ts")}) {
+      const auto sql = statement(distance, at, equal, ""), pairs = statement(distance, at, equal, " + 0");
+      const bool casts = std::string_view(distance).find("::") != std::string_view::npos;
+      EXPECT_EQ(plan(sql).find("As-Of Left Join (sorted)") != std::string::npos, !casts) << plan(sql);
+      EXPECT_EQ(plan(pairs).find("As-Of"), std::string::npos) << plan(pairs);
+      expect_same(sql, pairs);
+    }
+  }
+}
+
+TEST_F(EngineTimeJoins, NearestRowsWithoutADistanceAreAnyOfTheirGroup) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, t integer, v integer);"
+      "INSERT INTO b VALUES (1, NULL, 10), (1, 5, 11), (2, NULL, 20), (2, NULL, 21), (NULL, 1, 30);"
+      "CREATE TABLE a (k integer, t integer); INSERT INTO a VALUES (1, 7), (1, NULL), (2, 7), (3, 7), (NULL, 1)");
+  const auto found = rows(
+      "SELECT a.k, a.t, q.v FROM a LEFT JOIN LATERAL (SELECT v FROM b WHERE b.k = a.k ORDER BY abs(a.t - b.t) LIMIT 1) "
+      "q ON true");
+  ASSERT_EQ(found->num_rows(), 5);
+  const auto value = [&](std::int64_t row) { return (*found->column(2)->GetScalar(row))->ToString(); };
+  EXPECT_EQ(value(0), "11");
+  EXPECT_TRUE(value(1) == "10" || value(1) == "11") << value(1);
+  EXPECT_TRUE(value(2) == "20" || value(2) == "21") << value(2);
+  EXPECT_EQ(value(3), "null");
+  EXPECT_EQ(value(4), "null");
+  const auto inner = rows("SELECT q.v FROM a CROSS JOIN LATERAL (SELECT v FROM b ORDER BY abs(b.t - a.t) LIMIT 1) q");
+  EXPECT_EQ(inner->num_rows(), 5);
+}
+
+TEST_F(EngineTimeJoins, DistancesThatOverflowAreErrorsWhereRowsMeet) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, t integer, l bigint);"
+      "INSERT INTO b VALUES (1, 2147483647, 9223372036854775807), (1, 0, 0), (2, 5, 5), (3, -2147483648, 1), (3, NULL, "
+      "1);"
+      "CREATE TABLE a (k integer, t integer, l bigint);"
+      "INSERT INTO a VALUES (1, 100, 100), (2, -2147483648, -9223372036854775808), (4, -2147483648, 1), (3, NULL, 1)");
+  const auto state = [&](const std::string& distance, const std::string& where, const std::string& from = "a") {
+    return state_of(fmt::format(
+        "SELECT q.v FROM {} a LEFT JOIN LATERAL (SELECT k AS v FROM b WHERE {} ORDER BY {} LIMIT 1) q ON true", from,
+        where, distance));
+  };
+  for (const char* const zero : {"", " + 0"}) {  // an as-of join, and pairs
+    const auto of = [&](const char* distance) { return std::string(distance) + zero; };
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k = a.k"), "22003") << zero;  // 5 - -2147483648
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k = a.k", "(SELECT * FROM a WHERE k <> 2)"), "") << zero;
+    EXPECT_EQ(state(of("abs(a.t - b.t)"), "b.k > 0", "(SELECT * FROM a WHERE k <> 2)"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(a.l - b.l)"), "b.k = a.k"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(b.l - a.t)"), "b.k = a.k"), "") << zero;
+    // The difference fits, its magnitude does not.
+    EXPECT_EQ(state(of("abs(b.t - a.t)"), "b.k = 3", "(SELECT 0 AS t)"), "22003") << zero;
+    EXPECT_EQ(state(of("abs(b.t - a.t)"), "b.k = 3", "(SELECT 0 AS t WHERE 1 = 2)"), "") << zero;
+  }
+}
+
+// The last condition is always true and keeps the second statement from being a window join.
+TEST_F(EngineTimeJoins, AggregatesOfSpansHaveTheResultsOfPairs) {
+  make_tables(900, 5000);
+  db_.execute(
+      "CREATE TABLE spans AS SELECT id, k, s, w, n, x, t AS lo, t + k - 10 AS hi, ts AS started, "
+      "ts + (k - 10) * INTERVAL '1 second' AS ended FROM b");
+  const auto statement = [](const char* calls, const std::string& condition) {
+    return fmt::format("SELECT a.id, w.* FROM a CROSS JOIN LATERAL (SELECT {} FROM spans b WHERE {}) w ORDER BY a.id",
+                       calls, condition);
+  };
+  constexpr const char* calls =
+      "count(*), count(b.k), sum(b.k), avg(b.k), sum(b.w), avg(b.w), sum(b.n), avg(b.n), sum(b.lo), count(b.hi)";
+  for (const char* const condition :
+       {"b.lo <= a.t AND a.t <= b.hi", "b.lo < a.t AND a.t < b.hi AND b.k > 10", "b.lo < a.t + a.k AND a.t < b.hi",
+        "b.lo <= a.t + a.k AND a.t <= b.hi AND b.k >= 10", "b.k = a.k AND b.lo <= a.t + 40 AND b.hi >= a.t + a.k",
+        "b.k = a.k AND b.k > 9 AND b.lo <= a.t + 900 AND b.hi >= a.t + a.k * 10",
+        "b.started < a.ts + INTERVAL '20 seconds' AND b.ended > a.ts AND b.s = a.s AND b.k > 10"}) {
+    const auto sql = statement(calls, condition);
+    const auto pairs = statement(calls, std::string(condition) + " AND (b.id >= 0 OR a.id < 0)");
+    EXPECT_NE(plan(sql).find("Window Join (spans)"), std::string::npos) << plan(sql);
+    EXPECT_EQ(plan(pairs).find("Window Join"), std::string::npos) << plan(pairs);
+    expect_same(sql, pairs);
+    // Sums of floats depend on all digits of all values, and minima are not differences: they are pairs.
+    for (const char* const other : {"sum(b.x)", "min(b.k)", "sum(b.k + 1)", "sum(b.n * b.n)"}) {
+      EXPECT_EQ(plan(statement(other, condition)).find("Window Join (spans)"), std::string::npos) << other;
+    }
+  }
+}
+
+TEST_F(EngineTimeJoins, AggregatesOfSpansFailForTheSameRows) {
+  db_.run_script(
+      "CREATE TABLE b (k integer, lo integer, hi integer, v bigint);"
+      "INSERT INTO b VALUES (1, 1, 5, 9223372036854775807), (1, 2, 9, 9223372036854775807), (2, 3, 4, NULL), (NULL, 1, "
+      "9, 1);"
+      "CREATE TABLE a (k integer, t integer, d integer); INSERT INTO a VALUES (1, 2, 1), (2, 3, 1), (3, 3, 0)");
+  const std::string sums = "SELECT (SELECT sum(v) FROM b WHERE {}b.lo <= a.t / a.d AND b.hi >= a.t) AS s FROM a";
+  const auto found = rows(fmt::format(fmt::runtime(sums), "b.k = a.k AND "));
+  EXPECT_NE(plan(fmt::format(fmt::runtime(sums), "b.k = a.k AND ")).find("Window Join (spans)"), std::string::npos);
+  EXPECT_EQ((*found->column(0)->GetScalar(0))->ToString(), "18446744073709551614");
+  EXPECT_FALSE((*found->column(0)->GetScalar(1))->is_valid);
+  EXPECT_FALSE((*found->column(0)->GetScalar(2))->is_valid);
+  EXPECT_EQ(state_of(fmt::format(fmt::runtime(sums), "")), "22012");
+  db_.execute("DELETE FROM b");
+  EXPECT_EQ(rows(fmt::format(fmt::runtime(sums), ""))->num_rows(), 3);
+}
+
 TEST_F(EngineTimeJoins, EmptySidesAndNulls) {
   db_.run_script("CREATE TABLE b (t integer, v integer); CREATE TABLE a (t integer); INSERT INTO a VALUES (1), (NULL)");
   constexpr const char* windows =

@@ -10,9 +10,10 @@
 namespace espalier {
 
 /// During its lifetime, parallel loops of CPU devices that this thread starts call `check` in this thread, before each
-/// of some hundred pieces of a loop. An exception of `check` ends the loop and leaves the call as one of the loop's
-/// pieces would: queries and builds have then changed nothing. Writes are not interruptible: do not make them in such
-/// a scope. Scopes nest; the innermost one is in force. Lifetime: `check` must outlive the scope.
+/// of some hundred pieces of a loop. Loops of a device with one thread do so if their cpu_backend is made during that
+/// lifetime, which holds for queries, builds and joins. An exception of `check` ends the loop and leaves the call as one
+/// of the loop's pieces would: queries and builds have then changed nothing. Writes are not interruptible: do not make
+/// them in such a scope. Scopes nest; the innermost one is in force. Lifetime: `check` must outlive the scope.
 class interruption_scope {
  public:
   explicit interruption_scope(const std::function<void()>& check) noexcept;

@@ -5,8 +5,10 @@
 #include <arrow/table.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/catalog.hpp"
+#include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
@@ -15,7 +17,10 @@
 #include "engine/expr/text_pieces.hpp"
 #include "engine/interruptible.hpp"
 #include "engine/keys/ordered_groups.hpp"
+#include "engine/keys/sort.hpp"
+#include "engine/memory_budget.hpp"
 #include "engine/parallel.hpp"
+#include "engine/stop.hpp"
 #include "engine/table/table_version.hpp"
 
 namespace espalier::engine {
@@ -47,6 +52,107 @@ std::vector<std::int64_t> searched_rows(const as_of_node& n, const nearest_side&
   };
   parallel_pieces(rows, search, rows_searched_at_once);
   return out;
+}
+
+// The same for the nearest row on either side; of two at the same distance the one with the lesser value.
+std::vector<std::int64_t> searched_nearest(const nearest_side& left, const nearest_side& right) {
+  const auto codes = ordered_codes(*right.at, *left.at);
+  const ordered_groups ordered(right.equal, codes.first);
+  const auto rows = static_cast<std::size_t>(left.rows);
+  const auto groups = ordered.groups_of(left.equal, rows);
+  const auto& at = codes.second;
+  const auto word_at = [&](std::size_t place) {
+    return codes.first.words[static_cast<std::size_t>(ordered.row_at(place))];
+  };
+  std::vector<std::int64_t> out(rows, null_row);
+  parallel_pieces(
+      rows,
+      [&](std::size_t begin, std::size_t end) {
+        std::vector<std::size_t> places(end - begin);
+        ordered.first_places(groups, at, begin, true, places);
+        for (std::size_t row = begin; row < end; ++row) {
+          if (groups[row] == no_group || at.is_null(row)) continue;
+          const auto place = places[row - begin];
+          const bool has_earlier = place > ordered.group_begin(groups[row]);
+          const bool has_later = place < ordered.group_end(groups[row]);
+          if (!has_earlier && !has_later) continue;
+          const auto word = at.words[row];
+          const bool is_earlier = has_earlier && (!has_later || word - word_at(place - 1) <= word_at(place) - word);
+          out[row] = ordered.row_at(is_earlier ? place - 1 : place);
+        }
+      },
+      rows_searched_at_once);
+  return out;
+}
+
+// Where the value of the left row or all values of its group are NULL, so are all distances, and any row of the group
+// is the nearest one: its first row.
+template <class Row>
+void use_any_row(const nearest_side& left, const nearest_side& right, Row none, std::vector<Row>& rows) {
+  if (right.rows == 0 || std::ranges::find(rows, none) == rows.end()) return;
+  if (left.equal.empty()) {
+    std::ranges::replace(rows, none, Row{0});
+    return;
+  }
+  const key_table table(right.equal);
+  const auto groups = table.find(left.equal);
+  for_each_row(rows.size(), [&](std::size_t row) {
+    if (rows[row] != none || groups[row] == no_group) return;
+    rows[row] = static_cast<Row>(table.groups().first_row[groups[row]]);
+  });
+}
+
+// The rows of the least and of the greatest value of a group, or null_row.
+struct group_extremes {
+  std::int64_t least = null_row, greatest = null_row;
+
+  void add(const sort_key_column& codes, std::size_t row) {
+    if (codes.is_null(row)) return;
+    const auto word_of = [&](std::int64_t of) { return codes.words[static_cast<std::size_t>(of)]; };
+    if (least == null_row || codes.words[row] < word_of(least)) least = static_cast<std::int64_t>(row);
+    if (greatest == null_row || codes.words[row] > word_of(greatest)) greatest = static_cast<std::int64_t>(row);
+  }
+};
+
+// A distance may overflow, which is an error for each pair of rows with equal keys. A difference grows with one value
+// and shrinks with the other, so it overflows for some pair only if it does for a pair of extreme values.
+void check_distances(const expr_ptr& distance, const relation& left, const relation& right, const nearest_side& mine,
+                     const nearest_side& theirs, const evaluation& values) {
+  const auto [their_codes, my_codes] = ordered_codes(*theirs.at, *mine.at);
+  const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * 8);
+  std::set<column_id> read;
+  collect_columns(distance, read);
+  const auto check = [&](const std::vector<std::int64_t>& left_rows, const std::vector<std::int64_t>& right_rows) {
+    (void)values.column(distance,
+                        beside(take_rows(only(left, read), left_rows), take_rows(only(right, read), right_rows)));
+  };
+  group_extremes of_left, of_right;
+  for_each_row(my_codes.words.size(), [&](std::size_t row) { of_left.add(my_codes, row); });
+  for_each_row(their_codes.words.size(), [&](std::size_t row) { of_right.add(their_codes, row); });
+  if (of_left.least == null_row || of_right.least == null_row) return;
+  try {
+    return check({of_left.least, of_left.least, of_left.greatest, of_left.greatest},
+                 {of_right.least, of_right.greatest, of_right.least, of_right.greatest});
+  } catch (const located_error& problem) {
+    if (!is_about_values(problem)) throw;
+    if (theirs.equal.empty()) throw;  // all pairs are compared
+  }
+  const key_table table(theirs.equal);
+  std::vector<group_extremes> of_groups(table.groups().count());
+  for_each_row(their_codes.words.size(), [&](std::size_t row) {
+    if (table.groups().group(row) != no_group) of_groups[table.groups().group(row)].add(their_codes, row);
+  });
+  const auto groups = table.find(mine.equal);
+  in_blocks(0, groups.size(), [&](std::size_t begin, std::size_t end) {
+    std::vector<std::int64_t> left_rows, right_rows;
+    for (std::size_t row = begin; row < end; ++row) {
+      if (groups[row] == no_group || my_codes.is_null(row) || of_groups[groups[row]].least == null_row) continue;
+      left_rows.insert(left_rows.end(), 2, static_cast<std::int64_t>(row));
+      right_rows.push_back(of_groups[groups[row]].least);
+      right_rows.push_back(of_groups[groups[row]].greatest);
+    }
+    if (!left_rows.empty()) check(left_rows, right_rows);
+  });
 }
 
 std::vector<std::int64_t> positions_of(const std::vector<row_number>& rows) {
@@ -103,6 +209,32 @@ void add_mark(const as_of_node& n, relation& right) {
   right.add(*n.mark, chunked(value_of(arrow::MakeArrayFromScalar(arrow::Int16Scalar(1), right.rows))));
 }
 
+// Returns the rows of the right side by value and, where that is equal, such that the row which the tie keys put first
+// is the nearest one: the last row of equal ones backward, the first one forward.
+std::vector<std::int64_t> rows_in_tie_order(const as_of_node& n, const nearest_side& side, const relation& right,
+                                            const evaluation& values) {
+  const memory_claim claim(static_cast<std::size_t>(right.rows) * 16 * (n.ties.size() + 2));
+  std::vector<sort_column> keys{{ordered_codes(*side.at), false, false}};
+  for (const auto& key : n.ties) {
+    keys.push_back(
+        {ordered_codes(*values.column(key.value, right)), key.descending != n.earlier, key.nulls_first != n.earlier});
+  }
+  return sorted_rows(keys, static_cast<std::size_t>(right.rows), no_limit);
+}
+
+nearest_side taken_side(const nearest_side& side, const std::vector<std::int64_t>& rows) {
+  nearest_side out{{}, nullptr, side.rows};
+  const auto taken = [&](const std::shared_ptr<arrow::ChunkedArray>& column) {
+    relation one;
+    one.rows = side.rows;
+    one.add(0, column);
+    return take_rows(one, rows).columns[0];
+  };
+  for (const auto& column : side.equal) out.equal.push_back(taken(column));
+  out.at = taken(side.at);
+  return out;
+}
+
 relation as_of_without_index(const as_of_node& n, const relation& left, const relation& right,
                              const evaluation& values) {
   nearest_side mine{{}, nullptr, left.rows}, theirs{{}, nullptr, right.rows};
@@ -112,8 +244,33 @@ relation as_of_without_index(const as_of_node& n, const relation& left, const re
   }
   theirs.at = column_of_side(n.right_at, n.conditions, right, left, values);
   mine.at = column_of_side(n.left_at, n.conditions, left, right, values);
-  const auto rows = nearest_rows(mine, theirs, n.earlier, n.strict);
-  if (!rows) return beside_nearest(n, left, right, searched_rows(n, mine, theirs), values);
+  std::vector<std::int64_t> order;
+  if (!n.ties.empty()) {
+    order = rows_in_tie_order(n, theirs, right, values);
+    theirs = taken_side(theirs, order);
+  }
+  if (n.distance) check_distances(n.distance, left, right, mine, theirs, values);
+  const auto direction = n.distance  ? asof_direction::nearest
+                         : n.earlier ? asof_direction::backward
+                                     : asof_direction::forward;
+  auto rows = nearest_rows(mine, theirs, direction, n.strict);
+  if (!rows) {
+    auto places = n.distance ? searched_nearest(mine, theirs) : searched_rows(n, mine, theirs);
+    if (n.distance) use_any_row(mine, theirs, null_row, places);
+    if (!n.ties.empty()) {
+      for_each_row(places.size(), [&](std::size_t row) {
+        if (places[row] != null_row) places[row] = order[static_cast<std::size_t>(places[row])];
+      });
+    }
+    return beside_nearest(n, left, right, places, values);
+  }
+  if (!n.ties.empty()) {
+    for_each_row(rows->size(), [&](std::size_t row) {
+      auto& found = (*rows)[row];
+      if (found != espalier::no_row) found = static_cast<row_number>(order[found]);
+    });
+  }
+  if (n.distance) use_any_row(mine, theirs, espalier::no_row, *rows);
   const bool all = std::ranges::find(*rows, espalier::no_row) == rows->end();
   if (n.tolerance.empty() && (all || n.keep_unmatched)) {
     std::set<column_id> wanted;

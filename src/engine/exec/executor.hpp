@@ -118,6 +118,7 @@ class executor {
   void lookup_join(join_node& n, const row_sink& take);
   void merge_join(join_node& n, const row_sink& take);
   void band_join(join_node& n, const row_sink& take);
+  void overlap_join(join_node& n, const row_sink& take);
   relation as_of_join(as_of_node& n);
   /// Returns the left side, and keeps its keys for the filters below the right side.
   relation left_of(join_node& n);

@@ -14,6 +14,7 @@
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_output.hpp"
 #include "engine/exec/join_pairs.hpp"
+#include "engine/exec/overlapping_rows.hpp"
 #include "engine/exec/piece_list.hpp"
 #include "engine/expr/failing.hpp"
 #include "engine/expr/sql_arrow_status.hpp"
@@ -207,6 +208,8 @@ void executor::join(join_node& n, const row_sink& take) {
       return merge_join(n, take);
     case join_method::band_sort:
       return band_join(n, take);
+    case join_method::overlap:
+      return overlap_join(n, take);
     case join_method::loop:
       return loop_join(n, take);
   }
@@ -406,6 +409,34 @@ void executor::band_join(join_node& n, const row_sink& take) {
     write_bands(bands, first, last, ordered, value_right ? block.left : block.right,
                 value_right ? block.right : block.left);
     out.add(std::move(block), right);
+  }
+  out.finish(right);
+}
+
+void executor::overlap_join(join_node& n, const row_sink& take) {
+  using role = overlap_condition::role;
+  const auto left = left_of(n);
+  const auto right = node(*n.inputs[1]);
+  const side_columns of(n, left, right, values_);
+  // Words, rows, finishes and maxima of the right side in two orders; words, groups, places and counts of the left
+  // side.
+  const memory_claim claim(static_cast<std::size_t>(right.rows) * 80 + static_cast<std::size_t>(left.rows) * 48);
+  span_columns mine{of.keys(true), nullptr, nullptr}, theirs{of.keys(false), nullptr, nullptr};
+  for (const role end : n.overlap->order) {
+    const bool is_left = end == role::left_start || end == role::left_finish;
+    auto& side = is_left ? mine : theirs;
+    auto& column = end == role::left_start || end == role::right_start ? side.start : side.finish;
+    column = of.column(n.overlap->ends[end], is_left);
+  }
+  const bool marks_left = n.type == join_type::semi || n.type == join_type::anti;
+  overlapping_rows pairs(mine, theirs, {n.overlap->start_inclusive, n.overlap->finish_inclusive},
+                         marks_left && n.residual.empty() ? overlap_use::first_pairs : overlap_use::pairs);
+  n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
+  join_output out(n, left, values_, take);
+  if (out.can_count()) {
+    out.count(pairs.count());
+  } else {
+    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
   }
   out.finish(right);
 }

@@ -259,8 +259,8 @@ column_ptr gathered_fixed(const arrow::ChunkedArray& column, const std::vector<r
 
 }  // namespace
 
-std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, const nearest_side& right, bool earlier,
-                                                    bool strict) {
+std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, const nearest_side& right,
+                                                    asof_direction direction, bool strict) {
   constexpr auto most = static_cast<std::int64_t>(max_join_rows);
   if (left.rows > most || right.rows > most || !have_same_types(left, right)) return std::nullopt;
   if (left.at->type()->id() == arrow::Type::DECIMAL128) return std::nullopt;
@@ -296,9 +296,7 @@ std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, co
     right_side.by = right_codes;
     left_side.groups = right_side.groups = groups.groups();
   }
-  asof_join(left_side, right_side, out,
-            {.direction = earlier ? asof_direction::backward : asof_direction::forward, .allow_exact_matches = !strict},
-            host);
+  asof_join(left_side, right_side, out, {.direction = direction, .allow_exact_matches = !strict}, host);
   return out;
 }
 

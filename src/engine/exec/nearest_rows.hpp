@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/expr/relation.hpp"
-#include "espalier/join/column.hpp"
+#include "espalier/join/asof_join.hpp"
 
 namespace espalier::engine {
 
@@ -21,12 +21,13 @@ struct nearest_side {
 };
 
 /// Returns for each left row the number of the nearest right row, or espalier::no_row: of the rows with equal keys the
-/// last one at or before the left value, or with `earlier` false the first one at or after it; `strict` excludes equal
-/// values. Of right rows with equal values it is the last, or the first. NULLs match nothing, NaN is a value above all
-/// others, and -0.0 equals 0.0. Returns nothing for columns that the library cannot read: decimals as ordered values,
-/// booleans as equality columns, sides of more than 2^32 - 1 rows, and equality columns with different chunks.
+/// last one at or before the left value (backward), the first one at or after it (forward), or the nearer one of these
+/// two, which is the former if their distances are equal; `strict` excludes equal values. Of right rows with equal
+/// values it is the last, or the first. NULLs match nothing, NaN is a value above all others, and -0.0 equals 0.0. Of
+/// floats no distance is computed. Returns nothing for columns that the library cannot read: decimals as ordered
+/// values, booleans as equality columns, sides of more than 2^32 - 1 rows, and equality columns with different chunks.
 [[nodiscard]] std::optional<std::vector<row_number>> nearest_rows(const nearest_side& left, const nearest_side& right,
-                                                                  bool earlier, bool strict);
+                                                                  asof_direction direction, bool strict);
 
 /// Gathers rows by number in parallel, column by column. Rows with espalier::no_row are NULL; with `all` there is none.
 [[nodiscard]] relation take_numbered(const relation& from, const std::vector<row_number>& rows, bool all);

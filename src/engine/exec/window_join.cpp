@@ -7,17 +7,22 @@
 #include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/util/decimal.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "engine/error.hpp"
 #include "engine/exec/executor.hpp"
 #include "engine/exec/fallible_column.hpp"
 #include "engine/exec/join_pairs.hpp"
+#include "engine/exec/overlapping_rows.hpp"
 #include "engine/exec/window_column.hpp"
 #include "engine/exec/window_rows.hpp"
 #include "engine/exec/window_sums.hpp"
+#include "engine/expr/decimal_double.hpp"
 #include "engine/expr/sql_arrow_status.hpp"
 #include "engine/expr/text_pieces.hpp"
 #include "engine/interruptible.hpp"
@@ -25,6 +30,8 @@
 #include "engine/memory_budget.hpp"
 #include "engine/plan/index_aggregate.hpp"
 #include "engine/plan/planner.hpp"
+#include "engine/stop.hpp"
+#include "espalier/core/config.hpp"
 
 namespace espalier::engine {
 namespace {
@@ -221,6 +228,117 @@ std::vector<column_ptr> windows_by_index(const window_join_node& n, const scan_n
   return out;
 }
 
+// The values of a column of integers or decimals; NULL is 0.
+template <class Array>
+std::vector<int128> integers_of(const arrow::ChunkedArray& column) {
+  std::vector<int128> out(static_cast<std::size_t>(column.length()), 0);
+  std::size_t at = 0;
+  for (const auto& chunk : column.chunks()) {
+    const auto& values = static_cast<const Array&>(*chunk);
+    for_each_row(static_cast<std::size_t>(values.length()), [&](std::size_t row) {
+      const auto i = static_cast<std::int64_t>(row);
+      if (values.IsNull(i)) return;
+      if constexpr (std::is_same_v<Array, arrow::Decimal128Array>) {
+        const arrow::Decimal128 value(values.GetValue(i));
+        const auto high = static_cast<uint128>(static_cast<std::uint64_t>(value.high_bits())) << 64;
+        out[at + row] = static_cast<int128>(high | value.low_bits());
+      } else {
+        out[at + row] = values.Value(i);
+      }
+    });
+    at += static_cast<std::size_t>(values.length());
+  }
+  return out;
+}
+
+std::vector<int128> integers_of(const arrow::ChunkedArray& column) {
+  switch (column.type()->id()) {
+    case arrow::Type::INT8:
+      return integers_of<arrow::Int8Array>(column);
+    case arrow::Type::INT16:
+      return integers_of<arrow::Int16Array>(column);
+    case arrow::Type::INT32:
+      return integers_of<arrow::Int32Array>(column);
+    case arrow::Type::INT64:
+      return integers_of<arrow::Int64Array>(column);
+    default:
+      return integers_of<arrow::Decimal128Array>(column);
+  }
+}
+
+// The number of values of the spans of each window that are not NULL.
+std::vector<std::int64_t> counts_of_spans(const overlapping_rows& spans, const arrow::ChunkedArray* values) {
+  if (values == nullptr || values->null_count() == 0) return {spans.counts().begin(), spans.counts().end()};
+  std::vector<std::int64_t> valid(static_cast<std::size_t>(values->length()));
+  std::size_t at = 0;
+  for (const auto& chunk : values->chunks()) {
+    for_each_row(static_cast<std::size_t>(chunk->length()),
+                 [&](std::size_t row) { valid[at + row] = chunk->IsValid(static_cast<std::int64_t>(row)) ? 1 : 0; });
+    at += static_cast<std::size_t>(chunk->length());
+  }
+  return spans.sums<std::int64_t>(valid);
+}
+
+template <class T, class Value>
+column_ptr results_where_counted(const std::vector<std::int64_t>& counts, const column_type& type, const Value& value) {
+  window_column<T> out(counts.size());
+  parallel_pieces(counts.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row) {
+      if (counts[row] == 0) {
+        out.set_null(row);
+      } else {
+        out.set(row, value(row));
+      }
+    }
+  });
+  return std::move(out).finish(arrow_type(type));
+}
+
+// Sums are exact: of integers, and of decimals of so few digits that no sum has more than 38.
+column_ptr aggregate_of_spans(const aggregate_call& call, const overlapping_rows& spans, const column_ptr& values) {
+  const auto counts = counts_of_spans(spans, values.get());
+  if (call.function == "count") {
+    window_column<std::int64_t> out(counts.size());
+    for_each_row(counts.size(), [&](std::size_t row) { out.set(row, counts[row]); });
+    return std::move(out).finish(arrow::int64());
+  }
+  const auto numbers = integers_of(*values);
+  const auto sums = spans.sums<int128>(numbers);
+  if (call.function == "avg") {
+    const bool is_decimal = values->type()->id() == arrow::Type::DECIMAL128;
+    const int scale = is_decimal ? static_cast<const arrow::Decimal128Type&>(*values->type()).scale() : 0;
+    return results_where_counted<double>(counts, call.type, [&](std::size_t row) {
+      const arrow::Decimal128 sum(static_cast<std::int64_t>(sums[row] >> 64), static_cast<std::uint64_t>(sums[row]));
+      return decimal_average(sum, scale, counts[row]);
+    });
+  }
+  if (call.type.id == type_id::int64) {
+    return results_where_counted<std::int64_t>(counts, call.type,
+                                               [&](std::size_t row) { return static_cast<std::int64_t>(sums[row]); });
+  }
+  return results_where_counted<int128>(counts, call.type, [&](std::size_t row) { return sums[row]; });
+}
+
+// The aggregates over the spans that overlap each window.
+std::vector<column_ptr> aggregates_of_spans(const window_join_node& n, const relation& left, const relation& right,
+                                            const evaluation& values) {
+  span_columns windows, spans;
+  for (const auto& [mine, theirs] : n.equal) {
+    windows.equal.push_back(column_of_side(mine, n.conditions, left, right, values));
+    spans.equal.push_back(column_of_side(theirs, n.conditions, right, left, values));
+  }
+  spans.start = values.column(n.at, right);
+  spans.finish = values.column(n.finish, right);
+  windows.start = column_of_side(n.lo, n.conditions, left, right, values);
+  windows.finish = column_of_side(n.hi, n.conditions, left, right, values);
+  const overlapping_rows overlaps(windows, spans, {n.hi_inclusive, n.lo_inclusive}, overlap_use::aggregates);
+  std::vector<column_ptr> out;
+  for (const auto& call : n.calls) {
+    out.push_back(aggregate_of_spans(call, overlaps, call.argument ? values.column(call.argument, right) : nullptr));
+  }
+  return out;
+}
+
 column_ptr empty_result(const aggregate_call& call, std::int64_t rows) {
   if (call.function != "count") return chunked(value_of(arrow::MakeArrayOfNull(arrow_type(call.type), rows)));
   return chunked(value_of(arrow::MakeArrayFromScalar(arrow::Int64Scalar(0), rows)));
@@ -249,6 +367,13 @@ relation executor::window_join(window_join_node& n) {
   check_row_numbers(static_cast<std::size_t>(out.rows));
   check_row_numbers(static_cast<std::size_t>(right.rows));
   if (out.rows == 0 || right.rows == 0) return add_empty();
+  if (n.finish) {
+    // As an overlap join; prefix sums in two orders and values of a call, and the sums and counts of the left side.
+    const memory_claim claim(static_cast<std::size_t>(right.rows) * 128 + static_cast<std::size_t>(out.rows) * 88);
+    const auto results = aggregates_of_spans(n, out, right, values_);
+    for (std::size_t i = 0; i < results.size(); ++i) out.add(n.calls[i].output, results[i]);
+    return out;
+  }
   // Words, rows and groups of the right side and prefix sums of a call; groups, ends and windows of the left side.
   const memory_claim claim(static_cast<std::size_t>(right.rows) * 44 + static_cast<std::size_t>(out.rows) * 28);
   window_lookup lookup(n, out, right, values_);

@@ -32,6 +32,7 @@ class ordered_groups {
   void first_places(std::span<const std::uint32_t> groups, const sort_key_column& codes, std::size_t first, bool above,
                     std::span<std::size_t> places) const;
 
+  [[nodiscard]] std::size_t groups() const { return offsets_.size() - 1; }
   [[nodiscard]] std::size_t group_begin(std::uint32_t group) const { return offsets_[group]; }
   [[nodiscard]] std::size_t group_end(std::uint32_t group) const { return offsets_[group + 1]; }
   [[nodiscard]] std::int64_t row_at(std::size_t place) const { return rows_[place]; }

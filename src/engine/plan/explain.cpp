@@ -250,6 +250,8 @@ class describer {
         return {"Nested Loop", "Band (batched index ranges)"};
       case join_method::band_sort:
         return {"Merge Join", "Band (sorted)"};
+      case join_method::overlap:
+        return {"Merge Join", "Overlap (sorted)"};
       case join_method::loop:
         return {"Nested Loop", "Nested Loop"};
     }
@@ -284,15 +286,28 @@ class describer {
       const auto hi = n.band_hi ? text(n.band_hi) : "infinity";
       out.properties.emplace_back("Band Cond", fmt::format("{} between {} and {}", text(n.band_value), lo, hi));
     }
+    if (n.overlap) {
+      const auto& [ends, order, start_inclusive, finish_inclusive] = *n.overlap;
+      const auto of = [&](overlap_condition::role role) { return text(ends[role]); };
+      out.properties.emplace_back(
+          "Overlap Cond",
+          fmt::format("{} {} {} AND {} {} {}", of(overlap_condition::right_start), start_inclusive ? "<=" : "<",
+                      of(overlap_condition::left_finish), of(overlap_condition::left_start),
+                      finish_inclusive ? "<=" : "<", of(overlap_condition::right_finish)));
+    }
     if (!n.residual.empty()) out.properties.emplace_back("Join Filter", list(n.residual));
     return out;
   }
 
   [[nodiscard]] description window_join(const window_join_node& n) const {
-    description out{"Window Join", n.index ? "Window Join (batched index)" : "Window Join", {}};
+    description out{"Window Join",
+                    n.index    ? "Window Join (batched index)"
+                    : n.finish ? "Window Join (spans)"
+                               : "Window Join",
+                    {}};
     std::string condition;
     const auto add = [&](const std::string& part) { condition += (condition.empty() ? "" : " AND ") + part; };
-    if (n.lo) add(fmt::format("{} {} {}", text(n.at), n.lo_inclusive ? ">=" : ">", text(n.lo)));
+    if (n.lo) add(fmt::format("{} {} {}", text(n.finish ? n.finish : n.at), n.lo_inclusive ? ">=" : ">", text(n.lo)));
     if (n.hi) add(fmt::format("{} {} {}", text(n.at), n.hi_inclusive ? "<=" : "<", text(n.hi)));
     for (const auto& [left, right] : n.equal) add(fmt::format("{} = {}", text(left), text(right)));
     out.properties.emplace_back("Window Cond", condition);
@@ -315,9 +330,11 @@ class describer {
         fmt::format("As-Of {}Join {}", n.keep_unmatched ? "Left " : "", n.index ? "(batched index)" : "(sorted)"),
         {{"Join Type", n.keep_unmatched ? "Left" : "Inner"}}};
     const char* comparison = n.earlier ? (n.strict ? "<" : "<=") : (n.strict ? ">" : ">=");
-    std::string condition = fmt::format("nearest {} {} {}", text(n.right_at), comparison, text(n.left_at));
+    std::string condition =
+        fmt::format("nearest {} {} {}", text(n.right_at), n.distance ? "to" : comparison, text(n.left_at));
     for (const auto& [left, right] : n.equal) condition += fmt::format(" AND {} = {}", text(left), text(right));
     out.properties.emplace_back("As-Of Cond", condition);
+    if (!n.ties.empty()) out.properties.emplace_back("Tie Break", sort_keys(n.ties));
     if (!n.tolerance.empty()) out.properties.emplace_back("Join Filter", list(n.tolerance));
     if (n.index) add_asked_index(*n.index, out);
     return out;

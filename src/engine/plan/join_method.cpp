@@ -3,8 +3,10 @@
 #include <arrow/util/decimal.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "engine/catalog.hpp"
 #include "engine/expr/failing.hpp"
@@ -116,6 +118,71 @@ std::optional<band> band_of(const std::vector<expr_ptr>& conditions, const std::
       candidate.answers.push_back(condition);
     }
     if (!best || candidate.answers.size() > best->answers.size()) best = std::move(candidate);
+  }
+  return best;
+}
+
+// Returns whether those of the conditions that may fail and are answered by the join method come before the others that
+// may fail, which are checked for its pairs only.
+bool keeps_order(const std::vector<expr_ptr>& conditions, std::span<const expr_ptr> answered) {
+  bool checks_one = false;
+  for (const auto& condition : conditions) {
+    if (cannot_fail(condition)) continue;
+    const bool is_answered = std::ranges::find(answered, condition) != answered.end();
+    if (is_answered && checks_one) return false;
+    checks_one |= !is_answered;
+  }
+  return true;
+}
+
+struct overlap {
+  overlap_condition condition;
+  std::vector<expr_ptr> answers;
+};
+
+overlap overlap_from(const band_bound& start, const band_bound& finish) {
+  using role = overlap_condition::role;
+  overlap out;
+  auto& [ends, order, start_inclusive, finish_inclusive] = out.condition;
+  ends[role::right_start] = start.value;
+  ends[role::left_finish] = start.end;
+  ends[role::right_finish] = finish.value;
+  ends[role::left_start] = finish.end;
+  start_inclusive = start.kind == op::less_equal;
+  finish_inclusive = finish.kind == op::greater_equal;
+  out.answers = {start.condition, finish.condition};
+  return out;
+}
+
+// Returns two bounds that are not of one value: the right side's start before the left side's finish, and its finish
+// behind the left side's start. Ends of one type are preferred.
+std::optional<overlap> overlap_of(const std::vector<expr_ptr>& conditions, const sides& of) {
+  using role = overlap_condition::role;
+  std::vector<std::pair<band_bound, std::size_t>> starts, finishes;
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    const auto bound = bound_on(conditions[i], of.right, of.left);
+    if (!bound) continue;
+    const bool upper = bound->kind == op::less || bound->kind == op::less_equal;
+    (upper ? starts : finishes).emplace_back(*bound, i);
+  }
+  std::optional<overlap> best;
+  for (const auto& [start, start_at] : starts) {
+    for (const auto& [finish, finish_at] : finishes) {
+      const bool one_type = start.value->type == finish.value->type;
+      if (best && !one_type) continue;
+      auto candidate = overlap_from(start, finish);
+      if (!keeps_order(conditions, candidate.answers)) continue;
+      const bool start_flipped = start.condition->args[0] != start.value;
+      const bool finish_flipped = finish.condition->args[0] != finish.value;
+      std::array<role, 4> order{start_flipped ? role::left_finish : role::right_start,
+                                start_flipped ? role::right_start : role::left_finish,
+                                finish_flipped ? role::left_start : role::right_finish,
+                                finish_flipped ? role::right_finish : role::left_start};
+      if (finish_at < start_at) std::ranges::rotate(order, order.begin() + 2);
+      candidate.condition.order = order;
+      best = std::move(candidate);
+      if (one_type) return best;
+    }
   }
   return best;
 }
@@ -316,9 +383,25 @@ void use_band(join_node& join, const band& b, bool value_is_right) {
   without(join.residual, b.answers);
 }
 
+void use_overlap(join_node& join, const overlap& spans) {
+  join.method = join_method::overlap;
+  join.overlap = spans.condition;
+  without(join.residual, spans.answers);
+}
+
+// Both sides are sorted and searched. A hash join makes all pairs of equal keys, but sorts nothing.
+bool overlap_pays(const join_node& join) {
+  if (join.equal.empty()) return true;
+  std::vector<expr_ptr> equalities;
+  for (const auto& pair : join.equal) equalities.push_back(as_condition(pair));
+  constexpr double pairs_per_row = 4;
+  return rows_of_inner_join(*join.inputs[0], *join.inputs[1], equalities) >
+         pairs_per_row * (join.inputs[0]->estimate + join.inputs[1]->estimate);
+}
+
 // An index is asked once for each left row; without it, both sides are brought into order and merged. Nanoseconds a row
-// on one or two threads, 2^12 to 2^20 rows of either side (docs/design/sql-joins.md): a lookup takes 90 more than a left
-// row that is merged. A right side that is in order is not sorted.
+// on one or two threads, 2^12 to 2^20 rows of either side (docs/design/sql-joins.md): a lookup takes 90 more than a
+// left row that is merged. A right side that is in order is not sorted.
 bool merge_is_faster(const as_of_node& join, const scan_node& right) {
   constexpr double lookup = 90;
   const bool groups = !join.equal.empty();
@@ -393,6 +476,13 @@ void choose_join_method(join_node& join, const planner_options& options) {
   const double hash =
       right_band && join.equal.empty() ? (left + right) * cost::index_probe * 2 : (left + right) * cost::hashed_row;
   const bool both_ends = std::max(right_ends, left_ends) == 2;
+  auto spans = both_ends ? std::nullopt : overlap_of(join.residual, of);
+  if (spans && !overlap_pays(join)) spans.reset();
+  const bool prefers_index = options.use_indexes && options.prefer_indexes && join.filters.empty();
+  if (spans && !prefers_index) {
+    join.cost = below + (left + right) * cost::index_probe * 2;
+    return use_overlap(join, *spans);
+  }
 
   if (options.use_indexes && join.filters.empty()) {
     const bool bands = join.equal.empty() || both_ends;
@@ -410,6 +500,7 @@ void choose_join_method(join_node& join, const planner_options& options) {
     if (merge < hash + below) return use_merge(join);
   }
   join.cost = below + hash;
+  if (spans) return use_overlap(join, *spans);
   if (join.equal.empty() || both_ends) {
     // The larger side should be sorted and searched, not iterated over. A full join visits both sides anyway.
     if (left_band && !right_band) {
@@ -435,6 +526,8 @@ void choose_join_method(join_node& join, const planner_options& options) {
 void choose_as_of_index(as_of_node& join, const planner_options& options) {
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
+  // An index has equal keys in the order of its rows, and finds the nearest row on one side.
+  if (!join.ties.empty() || join.distance) return;
   if (!options.prefer_indexes && merge_is_faster(join, *scan)) return;
   for (const auto& index : scan->table->indexes) {
     auto equal = in_index_order(join.equal, join.right_at, *scan, *index);
@@ -447,6 +540,7 @@ void choose_as_of_index(as_of_node& join, const planner_options& options) {
 }
 
 void choose_window_index(window_join_node& join, const planner_options& options) {
+  if (join.finish) return;  // an index has one of the two ends in order
   const auto* scan = plain_scan(*join.inputs[1]);
   if (!options.use_indexes || !scan || !scan->conditions.empty()) return;
   for (const auto& index : scan->table->indexes) {

@@ -5,6 +5,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -195,7 +196,17 @@ struct limit_node : plan_node {
 };
 
 enum class join_type : std::uint8_t { inner, left, full, semi, anti };
-enum class join_method : std::uint8_t { hash, index_lookup, index_merge, band_index, band_sort, loop };
+enum class join_method : std::uint8_t { hash, index_lookup, index_merge, band_index, band_sort, overlap, loop };
+
+/// right_start < left_finish AND left_start < right_finish, or with <=: spans that overlap, or the left one within the
+/// right one, if the ends of a side are swapped.
+struct overlap_condition {
+  enum role : std::uint8_t { left_start, left_finish, right_start, right_finish };
+  std::array<expr_ptr, 4> ends;   ///< by role
+  std::array<role, 4> order{};    ///< in which the statement has them
+  bool start_inclusive = false;   ///< right_start <= left_finish
+  bool finish_inclusive = false;  ///< left_start <= right_finish
+};
 
 /// The keys of the left rows of a join, by which a key_filter_node below its right side selects rows.
 struct key_filter_link {
@@ -216,6 +227,7 @@ struct join_node : plan_node {
   expr_ptr band_value, band_lo, band_hi;
   bool band_lo_inclusive = true, band_hi_inclusive = true;
   bool band_value_is_right = true;
+  std::optional<overlap_condition> overlap;
   std::shared_ptr<const table_index> left_index, right_index;  ///< index_merge
   std::vector<key_filter_link> filters;  ///< if not empty, the left side is executed first, whatever the method
 };
@@ -229,6 +241,10 @@ struct as_of_node : plan_node {
   expr_ptr left_at, right_at;
   bool strict = false;
   bool earlier = true;
+  /// The nearest row on either side, and of two at the same distance the earlier one: what the statement orders by, of
+  /// both sides. `earlier` and `strict` are unused then. Null: the nearest row on one side.
+  expr_ptr distance;
+  std::vector<sort_key> ties;                ///< which of several nearest rows: the first one in this order
   std::vector<expr_ptr> tolerance;           ///< maximum distance of the nearest row; a more distant row is not joined
   std::vector<expr_ptr> conditions;          ///< all of the above as written: they say which expressions may fail
   std::optional<column_id> mark;             ///< a smallint output that is NULL only where no row was found
@@ -241,10 +257,13 @@ struct window_join_node : plan_node {
   window_join_node() : plan_node(node_kind::window_join) {}
   std::vector<std::pair<expr_ptr, expr_ptr>> equal;  ///< left = right
   expr_ptr at;                                       ///< of the right side; not varchar
-  expr_ptr lo, hi;                                   ///< of the left side; null: no such bound
+  /// Not null: the right rows are spans that start at `at`, and a window has those that overlap it: they start at or
+  /// before `hi`, and finish at or behind `lo`.
+  expr_ptr finish;
+  expr_ptr lo, hi;  ///< of the left side; null: no such bound
   bool lo_inclusive = true, hi_inclusive = true;
-  std::vector<aggregate_call> calls;  ///< over the right side: count, sum, avg, min and max
-  std::vector<expr_ptr> conditions;   ///< equalities and bounds as written: they say which expressions may fail
+  std::vector<aggregate_call> calls;         ///< over the right side: count, sum, avg, min and max
+  std::vector<expr_ptr> conditions;          ///< equalities and bounds as written: they say which expressions may fail
   std::shared_ptr<const table_index> index;  ///< index of the right side, a plain scan; null: sort at execution
 };
 

@@ -56,6 +56,9 @@ void visit_join(join_node& join, const visitor& visit) {
   visit_if(join.band_value, visit);
   visit_if(join.band_lo, visit);
   visit_if(join.band_hi, visit);
+  if (join.overlap) {
+    for (auto& end : join.overlap->ends) visit(end);
+  }
   if (join.lookup) visit_range(*join.lookup, visit);
   for (auto& link : join.filters) visit_list(link.keys, visit);
 }
@@ -64,6 +67,8 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
   visit_pairs(join.equal, visit);
   visit_if(join.left_at, visit);
   visit_if(join.right_at, visit);
+  visit_if(join.distance, visit);
+  for (auto& key : join.ties) visit(key.value);
   visit_list(join.tolerance, visit);
   visit_list(join.conditions, visit);
 }
@@ -71,6 +76,7 @@ void visit_as_of(as_of_node& join, const visitor& visit) {
 void visit_window_join(window_join_node& join, const visitor& visit) {
   visit_pairs(join.equal, visit);
   visit(join.at);
+  visit_if(join.finish, visit);
   visit_if(join.lo, visit);
   visit_if(join.hi, visit);
   visit_calls(join.calls, visit);

@@ -332,7 +332,8 @@ plan_ptr any_rows(plan_ptr query) {
 struct nearest_query {
   const sort_node* sort = nullptr;
   const project_node* project = nullptr;
-  const filter_node* filter = nullptr;
+  std::vector<expr_ptr> conditions;
+  plan_ptr input;
 };
 
 std::optional<nearest_query> parts_of(const plan_ptr& plan) {
@@ -353,9 +354,11 @@ std::optional<nearest_query> parts_of(const plan_ptr& plan) {
   at = at->inputs[0].get();
   if (at->kind != node_kind::project) return std::nullopt;
   out.project = static_cast<const project_node*>(at);
-  at = at->inputs[0].get();
-  if (at->kind != node_kind::filter || out.sort->keys.size() != 1) return std::nullopt;
-  out.filter = static_cast<const filter_node*>(at);
+  out.input = at->inputs[0];
+  if (out.input->kind == node_kind::filter) {
+    out.conditions = static_cast<const filter_node&>(*out.input).conditions;
+    out.input = out.input->inputs[0];
+  }
   return out;
 }
 
@@ -377,11 +380,26 @@ std::optional<std::vector<expr_ptr>> selected_values(const plan_node& query, con
   return out;
 }
 
+// Returns the sort keys, expressed in the columns that the projection reads.
+std::optional<std::vector<sort_key>> keys_below_projection(const nearest_query& query) {
+  std::vector<sort_key> out = query.sort->keys;
+  for (auto& key : out) {
+    const auto& outputs = query.project->outputs;
+    const auto is_key = [&](const output_column& output) {
+      return key.value->kind == op::column && output.id == key.value->column;
+    };
+    const auto found = std::ranges::find_if(outputs, is_key);
+    if (found == outputs.end()) return std::nullopt;
+    key.value = query.project->expressions[static_cast<std::size_t>(found - outputs.begin())];
+  }
+  return out;
+}
+
 // Assigns each condition to a part of the as-of join. Returns false if one of them does not fit any part.
 bool read_conditions(const nearest_query& query, const std::set<column_id>& outer, const expr_ptr& reached,
                      const expr_ptr& at, as_of_node& out, std::vector<expr_ptr>& inner) {
   out.earlier = query.sort->keys[0].descending;
-  for (const auto& written : query.filter->conditions) {
+  for (const auto& written : query.conditions) {
     if (has_correlated_query(written)) return false;
     if (!uses_any(written, outer)) {
       inner.push_back(written);
@@ -413,15 +431,68 @@ bool read_conditions(const nearest_query& query, const std::set<column_id>& oute
   return out.left_at != nullptr;
 }
 
+// The two values whose distance a query is ordered by.
+struct distance_parts {
+  expr_ptr inner, outer;
+};
+
+// Returns the parts of abs(a.n - b.n), of integers or dates, and of abs(extract(epoch from a.ts - b.ts)). A distance in
+// seconds is rounded, but never less than one that is shorter.
+std::optional<distance_parts> distance_of(const expr_ptr& key, const std::set<column_id>& outer) {
+  const auto is_call = [](const expr& e, const char* name) { return e.kind == op::function && e.name == name; };
+  if (!is_call(*key, "abs") || key->args.size() != 1) return std::nullopt;
+  const expr* difference = key->args[0].get();
+  if (is_call(*difference, "seconds_of")) difference = difference->args[0].get();
+  if (difference->kind != op::subtract && !is_call(*difference, "time_between")) return std::nullopt;
+  const bool outer_first = uses_any(difference->args[0], outer);
+  const auto& theirs = difference->args[outer_first ? 0 : 1];
+  const auto& mine = difference->args[outer_first ? 1 : 0];
+  std::set<column_id> used;
+  collect_columns(mine, used);
+  if (used.empty() || uses_any(mine, outer) || !uses_any(theirs, outer) || !contains_all(outer, theirs)) {
+    return std::nullopt;
+  }
+  const auto type = mine->type;
+  const bool is_exact = is_integer(type.id) || type.id == type_id::date || type.id == type_id::timestamp;
+  if (!is_exact || type != theirs->type || !cannot_fail(mine) || !cannot_fail(theirs)) return std::nullopt;
+  return distance_parts{mine, theirs};
+}
+
+// Reads ... ORDER BY abs(a.t - b.t) LIMIT 1 with equalities of both sides. A second key may be b.t, ascending.
+bool read_distance(const nearest_query& query, const std::vector<sort_key>& keys, const std::set<column_id>& outer,
+                   as_of_node& out, std::vector<expr_ptr>& inner) {
+  const auto parts = distance_of(keys[0].value, outer);
+  if (!parts || keys[0].descending || keys[0].nulls_first || keys.size() > 2) return false;
+  if (keys.size() == 2 && (keys[1].descending || keys[1].nulls_first || !same(*keys[1].value, *parts->inner))) {
+    return false;
+  }
+  for (const auto& condition : query.conditions) {
+    if (has_correlated_query(condition)) return false;
+    if (!uses_any(condition, outer)) {
+      inner.push_back(condition);
+      continue;
+    }
+    const auto equal = correlation_of(condition, outer);
+    if (!equal) return false;
+    out.equal.emplace_back(equal->outer, equal->inner);
+    out.conditions.push_back(condition);
+  }
+  out.left_at = parts->outer;
+  out.right_at = parts->inner;
+  out.distance = keys[0].value;
+  return true;
+}
+
 // Returns the left columns of the join and the selected expressions, which are evaluated for the rows that were found.
 // Where none was found they are NULL, whatever their value would be for NULLs.
 plan_ptr with_selected(binder& binds, std::shared_ptr<as_of_node> join, const plan_node& left, const plan_node& right,
                        const std::vector<expr_ptr>& selected) {
   constexpr column_type mark_type{type_id::int16}, truth{type_id::boolean};
+  const auto of_left = output_ids(left);
   auto out = std::make_shared<project_node>();
   for (const auto& column : left.outputs) out->expressions.push_back(make_column(column.id, column.type));
   for (const auto& e : selected) {
-    if (!join->keep_unmatched || is_null_without_row(e)) {
+    if (!join->keep_unmatched || (is_null_without_row(e) && !uses_any(e, of_left))) {
       out->expressions.push_back(e);
       continue;
     }
@@ -454,26 +525,30 @@ std::vector<expr_ptr> pull_up_correlated_predicates(binder& binds, plan_ptr& pla
 plan_ptr recognise_as_of(binder& binds, const plan_ptr& left, const plan_ptr& right, bool keep_unmatched,
                          const expr_ptr& reached) {
   const auto query = parts_of(right);
-  if (!query || !free_columns(*query->filter->inputs[0]).empty()) return nullptr;
+  if (!query || !free_columns(*query->input).empty()) return nullptr;
   const auto outer = output_ids(*left);
-  // The sort key is expressed in the columns that the projection reads.
-  expr_ptr at;
-  for (std::size_t i = 0; i < query->project->outputs.size(); ++i) {
-    if (uses_any(query->project->expressions[i], outer)) return nullptr;
-    const auto& key = query->sort->keys[0].value;
-    if (key->kind == op::column && query->project->outputs[i].id == key->column) at = query->project->expressions[i];
-  }
-  if (!at) return nullptr;
+  const auto keys = keys_below_projection(*query);
+  if (!keys) return nullptr;
   auto out = std::make_shared<as_of_node>();
   out->keep_unmatched = keep_unmatched;
-  out->right_at = at;
   std::vector<expr_ptr> inner;
-  if (!read_conditions(*query, outer, reached, at, *out, inner)) return nullptr;
+  if (uses_any(keys->front().value, outer)) {
+    if (reached || !read_distance(*query, *keys, outer, *out, inner)) return nullptr;
+  } else {
+    const auto uses_outer = [&](const expr_ptr& e) { return uses_any(e, outer); };
+    if (std::ranges::any_of(query->project->expressions, uses_outer)) return nullptr;
+    out->right_at = keys->front().value;
+    out->ties.assign(keys->begin() + 1, keys->end());
+    // Keys that decide between equal rows are evaluated for rows that no left row meets.
+    if (!std::ranges::all_of(out->ties, [](const sort_key& key) { return cannot_fail(key.value); })) return nullptr;
+    if (!read_conditions(*query, outer, reached, out->right_at, *out, inner)) return nullptr;
+  }
 
-  plan_ptr input = with_filter(query->filter->inputs[0], std::move(inner));
+  plan_ptr input = with_filter(query->input, std::move(inner));
   if (reached && may_fail(*input)) return nullptr;  // it is computed for all left rows
   const auto selected = selected_values(*right, *query->project);
-  if (!selected) return nullptr;
+  const auto is_outer_column = [&](const expr_ptr& e) { return e->kind == op::column && outer.contains(e->column); };
+  if (!selected || std::ranges::any_of(*selected, is_outer_column)) return nullptr;
   out->outputs = left->outputs;
   // A column that is selected twice has another id the second time.
   bool plain = true;

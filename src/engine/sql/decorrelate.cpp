@@ -378,6 +378,7 @@ plan_ptr binder::joined_groups(plan_ptr input, correlated_rows query, std::vecto
       if (const auto links = conditions_of_reached(query, *rows, conditions, outer)) {
         if (auto windows = recognise_window_join(input, rows, *links, calls)) return windows;
         if (auto counts = recognise_span_counts(*this, input, rows, *links, calls)) return counts;
+        if (auto sums = recognise_span_aggregates(input, rows, *links, calls)) return sums;
       }
     }
   }

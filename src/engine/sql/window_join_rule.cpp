@@ -75,10 +75,10 @@ void set_outputs(window_join_node& join) {
   for (const auto& call : join.calls) join.outputs.push_back({call.output, call.function, call.type});
 }
 
-// The conditions of a subquery on spans around a point.
+// The conditions of a subquery on spans around a point, or overlapping a span.
 struct span_conditions {
   std::vector<correlated_comparison> equal;
-  std::optional<correlated_comparison> start, finish;  ///< start <= point, finish >= point
+  std::optional<correlated_comparison> start, finish;  ///< start <= point, finish >= point; of a span the other end
   std::vector<expr_ptr> written;
 };
 
@@ -97,8 +97,7 @@ std::optional<span_conditions> span_conditions_of(const std::vector<expr_ptr>& c
     if (end) return std::nullopt;
     end = part;
   }
-  if (!out.start || !out.finish || !same(*out.start->outer, *out.finish->outer)) return std::nullopt;
-  if (out.start->value->type != out.finish->value->type) return std::nullopt;
+  if (!out.start || !out.finish) return std::nullopt;
   return out;
 }
 
@@ -166,6 +165,8 @@ plan_ptr recognise_span_counts(binder& binds, const plan_ptr& left, const plan_p
   };
   const auto parts = span_conditions_of(conditions, outer, inner);
   if (!parts || calls.empty() || !std::ranges::all_of(calls, is_count)) return nullptr;
+  const bool around_a_point = same(*parts->start->outer, *parts->finish->outer);
+  if (!around_a_point || parts->start->value->type != parts->finish->value->type) return nullptr;
   // A span that finishes before it starts has no point, and without these, all that finish before a point start before
   // it. If both ends are open, nor has one that finishes where it starts.
   const bool both_open = !parts->start->is_inclusive() && !parts->finish->is_inclusive();
@@ -192,6 +193,37 @@ plan_ptr recognise_span_counts(binder& binds, const plan_ptr& left, const plan_p
     out->outputs.push_back({calls[i].output, calls[i].function, calls[i].type});
   }
   out->inputs = {std::move(joined)};
+  return out;
+}
+
+std::shared_ptr<window_join_node> recognise_span_aggregates(const plan_ptr& left, const plan_ptr& right,
+                                                            const std::vector<expr_ptr>& conditions,
+                                                            const std::vector<aggregate_call>& calls) {
+  const auto outer = output_ids(*left), inner = output_ids(*right);
+  constexpr int digits_of_a_row_number = 10;
+  const auto is_exact = [&](const aggregate_call& call) {
+    // An argument is evaluated for rows of no span.
+    if (!has_window_form(call, inner) || (call.argument && call.argument->kind != op::column)) return false;
+    if (call.function == "count") return true;
+    if (call.function != "sum" && call.function != "avg") return false;
+    const auto& type = call.argument->type;
+    return is_integer(type.id) ||
+           (type.id == type_id::decimal && type.precision <= max_decimal_precision - digits_of_a_row_number);
+  };
+  const auto parts = span_conditions_of(conditions, outer, inner);
+  if (!parts || calls.empty() || !std::ranges::all_of(calls, is_exact)) return nullptr;
+  auto out = std::make_shared<window_join_node>();
+  for (const auto& part : parts->equal) out->equal.emplace_back(part.outer, part.value);
+  out->at = parts->start->value;
+  out->hi = parts->start->outer;
+  out->hi_inclusive = parts->start->is_inclusive();
+  out->finish = parts->finish->value;
+  out->lo = parts->finish->outer;
+  out->lo_inclusive = parts->finish->is_inclusive();
+  out->calls = calls;
+  out->conditions = conditions;
+  out->inputs = {left, right};
+  set_outputs(*out);
   return out;
 }
 

@@ -1,4 +1,5 @@
-// window_join_rule.hpp - correlated aggregates over ranges of one value, and counts of the spans around a point.
+// window_join_rule.hpp - correlated aggregates over ranges of one value, and over the spans around a point or
+// overlapping a span.
 #pragma once
 
 #include <memory>
@@ -21,5 +22,12 @@ namespace espalier::engine {
 [[nodiscard]] plan_ptr recognise_span_counts(binder& binds, const plan_ptr& left, const plan_ptr& right,
                                              const std::vector<expr_ptr>& conditions,
                                              const std::vector<aggregate_call>& calls);
+
+/// The same for counts, sums and averages of the rows of `right` with start <= end and finish >= beginning, where the
+/// span from the beginning to the end, or the point that both are, is of `left`. Sums are of integers and of numerics
+/// of up to 28 digits, whose sums never overflow; minima, maxima and sums of floats are left to pairs.
+[[nodiscard]] std::shared_ptr<window_join_node> recognise_span_aggregates(const plan_ptr& left, const plan_ptr& right,
+                                                                          const std::vector<expr_ptr>& conditions,
+                                                                          const std::vector<aggregate_call>& calls);
 
 }  // namespace espalier::engine

@@ -42,3 +42,17 @@ SELECT t.id, q.v FROM trades t LEFT JOIN LATERAL (SELECT 100 / seq AS v FROM quo
 -- A column that is selected twice.
 SELECT u.id, x.lo, x.same FROM u LEFT JOIN LATERAL (SELECT lo, lo AS same FROM iv WHERE iv.lo < u.w ORDER BY iv.lo DESC LIMIT 1) x ON true;
 SELECT t.id, q.seq, q.at, q.ts, q.again FROM trades t LEFT JOIN LATERAL (SELECT ts AS at, seq, ts, seq AS again FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts ORDER BY q.ts DESC LIMIT 1) q ON true;
+-- Further keys decide between rows of one time.
+SELECT t.id, q.seq FROM trades t LEFT JOIN LATERAL (SELECT seq FROM quotes q WHERE q.sym = t.sym AND q.ts <= t.ts ORDER BY q.ts DESC, q.seq DESC LIMIT 1) q ON true;
+SELECT t.id, q.seq FROM trades t LEFT JOIN LATERAL (SELECT seq FROM quotes q WHERE q.sym = t.sym AND q.ts < t.ts ORDER BY q.ts DESC, q.seq LIMIT 1) q ON true;
+SELECT t.id, q.seq, q.px FROM trades t JOIN LATERAL (SELECT seq, px FROM quotes q WHERE q.sym = t.sym AND q.ts >= t.ts ORDER BY q.ts, q.px DESC, q.seq LIMIT 1) q ON true;
+SELECT u.id, x.id FROM u LEFT JOIN LATERAL (SELECT id FROM iv WHERE iv.lo <= u.w ORDER BY iv.lo DESC, iv.hi DESC NULLS LAST, iv.id LIMIT 1) x ON true;
+SELECT u.id, x.id FROM u LEFT JOIN LATERAL (SELECT id FROM iv WHERE iv.lo <= u.w ORDER BY iv.lo DESC, iv.hi NULLS FIRST, iv.id DESC LIMIT 1) x ON true;
+SELECT u.id, x.id, x.s FROM u LEFT JOIN LATERAL (SELECT id, s FROM t WHERE t.a > u.w AND t.a < u.w + 5 ORDER BY t.a, t.s DESC NULLS LAST, t.id LIMIT 1) x ON true;
+SELECT u.id, (SELECT id FROM t WHERE t.a <= u.w ORDER BY t.a DESC, t.n NULLS FIRST, t.id LIMIT 1) AS i FROM u;
+-- The nearest row on either side. Of two at the same distance it is the earlier one.
+SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo IS NOT NULL ORDER BY abs(u.w - iv.lo), iv.lo LIMIT 1) x ON true WHERE u.w IS NOT NULL;
+SELECT u.id, x.lo, x.far FROM u LEFT JOIN LATERAL (SELECT lo, abs(iv.lo - u.w) AS far FROM iv WHERE iv.grp = u.id % 7 ORDER BY abs(iv.lo - u.w), iv.lo LIMIT 1) x ON true WHERE u.w IS NOT NULL;
+SELECT t.id, q.ts FROM trades t LEFT JOIN LATERAL (SELECT ts FROM quotes q WHERE q.sym = t.sym ORDER BY abs(extract(epoch from (q.ts - t.ts))), q.ts LIMIT 1) q ON true WHERE t.ts IS NOT NULL;
+SELECT x.id, q.dt FROM t x CROSS JOIN LATERAL (SELECT dt FROM t y WHERE y.id % 10 = 3 AND y.dt IS NOT NULL ORDER BY abs(x.dt - y.dt), y.dt LIMIT 1) q WHERE x.dt IS NOT NULL;
+SELECT u.id, (SELECT min(hi) FROM iv WHERE iv.lo = x.lo) AS hi FROM u CROSS JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo IS NOT NULL ORDER BY abs(u.w - iv.lo), lo LIMIT 1) x WHERE u.w IS NOT NULL;
