@@ -26,6 +26,7 @@ from espalier.ray import _owners  # noqa: E402
 from espalier.ray._packing import pack, unpack  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
+HANG = 600  # seconds: more than a machine with any load needs
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,38 @@ def test_small_batches_of_many_threads_are_gathered(tables):
     assert answers == expected
     assert table.status()["owners"][0]["calls"] - calls == 2
     table.close()
+
+
+def test_a_call_sends_to_all_owners_before_it_waits_for_one(tables):
+    """Two calls while both owners are busy: the second one is pending for both of them, and its deadline sends it to
+    both, although no owner answers."""
+    table, local = tables
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    lanes, owners = table.backend._lanes, table.status()["owners"]
+    calls, answers = [lane.calls for lane in lanes], []
+
+    def ask():
+        answers.append(table.contains(keys).tolist())
+
+    for owner in owners:
+        os.kill(owner["pid"], signal.SIGSTOP)
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+    try:
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            until = time.monotonic() + HANG
+            while [lane.calls for lane in lanes] != [before + number for before in calls]:
+                assert time.monotonic() < until, "a request was not sent while another owner did not answer"
+                time.sleep(0.01)
+        assert not answers
+    finally:
+        for owner in owners:
+            os.kill(owner["pid"], signal.SIGCONT)
+    for thread in threads:
+        thread.join()
+    assert answers == [expected] * 2
 
 
 def test_small_answers_travel_as_one_byte_string(tables):

@@ -234,14 +234,12 @@ class _Lane:
             item.batch = batch
             item.sent.set()
 
-    def answer(self, item: _Item) -> tuple[str, Any]:
-        if not item.sent.wait(self._gather):
+    def send_by(self, item: _Item, deadline: float) -> None:
+        """Wait until the item is sent; at the deadline, send what is pending."""
+        if not item.sent.wait(max(0.0, deadline - time.monotonic())):
             with self._latch:
                 if item.batch is None:
                     self._send()
-        assert item.batch is not None
-        item.batch.receive()
-        return item.answer
 
     def received(self, pid: int, node: str) -> None:
         with self._latch:
@@ -373,12 +371,19 @@ class Owners:
             return list(self._lanes), parts
 
     def _receive(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
-        """The answers of all items, or the first problem when all of them have come."""
-        answers = [lane.answer(item) for lane, item in items]
-        for kind, content in answers:
+        """The answers of all items, or the first problem when all of them have come. All items are sent before the
+        first answer is waited for: otherwise a slow owner would delay what is pending for the next one."""
+        deadline = time.monotonic() + self._gather
+        for lane, item in items:
+            lane.send_by(item, deadline)
+        for _, item in items:
+            assert item.batch is not None
+            item.batch.receive()
+        for _, item in items:
+            kind, content = item.answer
             if kind != "answers":
                 raise Stale(bounds.generation) if kind == "stale" else content
-        return [content for _, content in answers]
+        return [item.answer[1] for _, item in items]
 
     def _spread(self, bounds: Bounds) -> None:
         """Second owners for shards with more than twice the median load."""
