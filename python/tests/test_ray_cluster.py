@@ -23,6 +23,8 @@ ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[
 
 import espalier.ray as er  # noqa: E402
 from espalier.ray import _owners  # noqa: E402
+from espalier.ray._bounds import Request  # noqa: E402
+from espalier.ray._keys import piece_of  # noqa: E402
 from espalier.ray._packing import pack, unpack  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
@@ -201,14 +203,15 @@ def test_small_answers_travel_as_one_byte_string(tables):
         assert pid == lane.pid and state == "answers" and len(unpack(packed)[0][0]) == n
 
 
-def test_a_busy_shard_gets_a_second_owner(tables):
+def test_a_busy_shard_gets_a_second_owner(tables, monkeypatch):
+    monkeypatch.setattr(_owners, "LOAD_CHECK", 4)
     first, local = tables
     table = er.open(first.root, backend="ray", owners=2)
     assert all(len(shard["owners"]) == 1 for shard in table.status()["shards"])
     times = np.arange(2000)
     busy = pa.table({"sym": ["d"] * 2000, "time": ROWS - times})
     expected = local.contains(busy).tolist()
-    for _ in range(200):
+    for _ in range(20):
         assert table.contains(busy).tolist() == expected
     status = table.status()
     last = status["shards"][-1]
@@ -216,6 +219,46 @@ def test_a_busy_shard_gets_a_second_owner(tables):
     assert last["load"] > 2 * np.median([shard["load"] for shard in status["shards"]])
     assert status["rows"] == ROWS + 500 and sum(shard["rows"] for shard in status["shards"]) == ROWS + 500
     assert all(owner["pid"] > 0 and owner["bytes"] > 0 for owner in status["owners"])
+    # Another shard is busy now: the first one loses its second owner when its load is down to the median.
+    busy = pa.table({"sym": ["a"] * 500, "time": times[:500] % 1000})
+    expected = local.contains(busy).tolist()
+    for _ in range(20 * 4):  # more than the load, 40,000, can be halved
+        assert table.contains(busy).tolist() == expected
+    owners = [shard["owners"] for shard in table.status()["shards"]]
+    assert len(owners[0]) == 2 and len(owners[-1]) == 1
+    table.close()
+
+
+def test_new_split_points_reset_loads_and_second_owners(cluster, source, tmp_path):
+    table = er.build(tmp_path / "t", source.slice(0, 4000), ["sym", "time"], shards=2, backend="ray", owners=3)
+    reader = er.open(tmp_path / "t", backend="local")
+    whole = er.open(tmp_path / "t", backend="local").range(None, None)
+    old = table._bounds
+    assert table.contains(whole).all() and reader.contains(whole).all()
+    assert len(table.status()["owners"]) == 2
+    table.backend._second[1] = 0
+    assert table.status()["shards"][1]["owners"] == [1, 0]
+    table.append(source.slice(4000, 10))  # the same split points
+    for one in (table, reader.refresh()):
+        assert [shard["load"] for shard in one.status()["shards"]] == [2000, 2000]
+    assert table.status()["shards"][1]["owners"] == [1, 0]
+    table.compact(shards=4)
+    for one in (table, reader.refresh()):
+        assert [shard["load"] for shard in one.status()["shards"]] == [0] * 4
+    assert len(table.status()["owners"]) == 3
+    assert [shard["owners"] for shard in table.status()["shards"]] == [[0], [0], [1], [2]]
+    assert table.contains(whole).all()
+    loads = [shard["load"] for shard in table.status()["shards"]]
+    assert sum(loads) == 4000 and table.backend._second == {}
+    # A call that began before, with bounds of the old generation, counts for no shard of the new one.
+    table.backend._second[1] = 2
+    late = table.backend.ask(old, [Request(1, "find", (piece_of(old._last_keys, 1, 2), []), 1)])
+    assert late[0][0].tolist() == [True]
+    assert [shard["load"] for shard in table.status()["shards"]] == loads
+    assert table.backend.status(old)["shards"][1]["owners"] == [1]
+    table.close()
+    assert table.contains(whole).all()  # its owners start again, without second ones
+    assert table.status()["shards"][1]["owners"] == [0]
     table.close()
 
 

@@ -9,7 +9,9 @@ Small requests and answers are pickled here to byte strings, which Ray passes on
 through its shared memory, which takes a millisecond more. A large batch of lookups is not divided by the router if
 all owners are on its node: it is written once to the shared memory, and each owner takes its own keys out of it.
 
-A shard with more than twice the median load gets a second owner, and calls alternate between both.
+A shard with more than twice the median load of late gets a second owner, and calls alternate between both until its
+load is down to the median. Shards are numbered by the split points: where a new generation has other ones, loads and
+second owners begin again.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import os
 import pickle
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -292,30 +295,39 @@ class Owners:
         }
         self._latch = threading.Lock()
         self._lanes: list[_Lane] = []
-        self._second: dict[int, int] = {}
+        self._second: dict[int, int] = {}  # of shards of the split points that the load is of
+        self._load: Counter[int] | None = None  # what these second owners follow
+        self._counted: Counter[int] = Counter()  # this load, at the last look
+        self._recent: Counter[int] = Counter()  # the load since, and half of what it was then
         self._turn = self._first_owners = 0
         self._threads = 1  # of each owner
         self._node = ""  # of this process
 
-    def _start(self, bounds: Bounds) -> None:
-        with self._latch:
-            if self._lanes:
-                return
+    def _start(self, bounds: Bounds) -> dict[int, int]:
+        """Follow the bounds: owners, loads and second owners begin again with new split points. Returns the second
+        owners of the shards of these bounds. With the latch."""
+        is_followed = self.traffic.follow(bounds)
+        is_new = is_followed and self._load is not self.traffic.load
+        if is_new:
+            self._load = self.traffic.load
+            self._second, self._counted, self._recent = {}, Counter(), Counter()
+        if is_new or not self._lanes:
             self._node = ray.get_runtime_context().get_node_id()
-            wanted = self._wanted or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            self._first_owners = min(wanted, len(bounds.ranges))
-            # Owners share the cores of their nodes; threads of several would wait for each other.
             cores = int(ray.cluster_resources().get("CPU", 1))
-            self._threads = max(1, int(self._options["num_cpus"]) or cores // self._first_owners)
-            self._lanes = [_Lane(self._make, self._gather) for _ in range(self._first_owners)]
+            self._first_owners = min(self._wanted or max(1, cores), len(bounds.ranges))
+            if not self._lanes:
+                # Owners share the cores of their nodes; threads of several would wait for each other.
+                self._threads = max(1, int(self._options["num_cpus"]) or cores // self._first_owners)
+            while len(self._lanes) < self._first_owners:
+                self._lanes.append(_Lane(self._make, self._gather))
+        return self._second if is_followed else {}
 
     def _make(self) -> Any:
         return ray.remote(_Owner).options(**self._options).remote(self.root, self._threads)
 
-    def owners_of(self, bounds: Bounds, n: int) -> list[int]:
+    def _owners_of(self, bounds: Bounds, second: dict[int, int], n: int) -> list[int]:
         first = n * self._first_owners // len(bounds.ranges)
-        second = self._second.get(n)
-        return [first] if second is None or second == first else [first, second]
+        return [first] if second.get(n, first) == first else [first, second[n]]
 
     def ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
         lanes, parts = self._route(bounds, [request.range for request in requests])
@@ -358,15 +370,15 @@ class Owners:
 
     def _route(self, bounds: Bounds, ranges: list[int]) -> tuple[list[_Lane], dict[int, list[int]]]:
         """The lanes, and for each owner which elements of `ranges` it is asked."""
-        self._start(bounds)
         with self._latch:
+            second = self._start(bounds)
             self._turn += 1
             turn = self._turn
-            if turn % LOAD_CHECK == 0:
+            if turn % LOAD_CHECK == 0 and second is self._second:
                 self._spread(bounds)
             parts: dict[int, list[int]] = {}
             for i, range_ in enumerate(ranges):
-                owners = self.owners_of(bounds, int(bounds.full[range_]))
+                owners = self._owners_of(bounds, second, int(bounds.full[range_]))
                 parts.setdefault(owners[turn % len(owners)], []).append(i)
             return list(self._lanes), parts
 
@@ -386,33 +398,42 @@ class Owners:
         return [item.answer[1] for _, item in items]
 
     def _spread(self, bounds: Bounds) -> None:
-        """Second owners for shards with more than twice the median load."""
-        load = self.traffic.load
-        if len(bounds.full) < 2:
+        """Second owners for shards with more than twice the median load. Those whose load is down to the median lose
+        theirs. With the latch."""
+        shards, total = bounds.full.tolist(), self.traffic.load_of(bounds)
+        self._recent = Counter({n: self._recent[n] // 2 + total[n] - self._counted[n] for n in shards})
+        self._counted = total
+        load = self._recent
+        if len(shards) < 2:
             return
-        median = float(np.median([load[int(n)] for n in bounds.full]))
+        median = float(np.median([load[n] for n in shards]))
+        for n in shards:
+            if load[n] <= median:
+                self._second.pop(n, None)
         work = [0] * len(self._lanes)
-        for n in bounds.full.tolist():
-            for owner in self.owners_of(bounds, n):
-                work[owner] += load[n]
-        for n in bounds.full.tolist():
-            if load[n] > 2 * median and len(self.owners_of(bounds, n)) == 1:
-                first = self.owners_of(bounds, n)[0]
+        for n in shards:
+            owners = self._owners_of(bounds, self._second, n)
+            for owner in owners:
+                work[owner] += load[n] // len(owners)
+        for n in shards:
+            owners = self._owners_of(bounds, self._second, n)
+            if load[n] > 2 * median and len(owners) == 1:
                 if len(self._lanes) == 1:
                     self._lanes.append(_Lane(self._make, self._gather))
                     work.append(0)
-                    first = 0
-                second = min((o for o in range(len(self._lanes)) if o != first), key=lambda o: work[o])
+                second = min((o for o in range(len(self._lanes)) if o != owners[0]), key=lambda o: work[o])
                 self._second[n] = second
+                work[owners[0]] -= load[n] // 2
                 work[second] += load[n] // 2
 
     def status(self, bounds: Bounds) -> dict[str, Any]:
-        self._start(bounds)
-        owners = [{"owner": i, **lane.status()} for i, lane in enumerate(self._lanes)]
+        with self._latch:
+            second, lanes = dict(self._start(bounds)), list(self._lanes)
+        owners = [{"owner": i, **lane.status()} for i, lane in enumerate(lanes)]
         return {
             "backend": "ray",
             "owners": owners,
-            "shards": shards_of(bounds, self.traffic.load, lambda n: self.owners_of(bounds, n)),
+            "shards": shards_of(bounds, self.traffic.load_of(bounds), lambda n: self._owners_of(bounds, second, n)),
             "traffic": self.traffic.status(),
         }
 
@@ -420,6 +441,7 @@ class Owners:
         """End the owners; those of a session of Ray that was shut down have ended with it."""
         with self._latch:
             lanes, self._lanes = self._lanes, []
+            self._load = None  # second owners have ended, too
         if self._session == _session():
             for lane in lanes:
                 ray.kill(lane.actor)
