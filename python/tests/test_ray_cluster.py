@@ -190,6 +190,64 @@ def test_a_call_sends_to_all_owners_before_it_waits_for_one(tables):
     assert answers == [expected] * 2
 
 
+class Unreadable:
+    """What cannot be unpickled: the call fails in the owner, and is not lost."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+class Unwritable:
+    def __reduce__(self):
+        raise RecursionError("not written")
+
+
+def item_of(bounds, arguments):
+    return _owners._Item(bounds.generation, [0], "find", arguments, 1)
+
+
+@pytest.mark.parametrize("content, problem", [(Unreadable, ValueError), (Unwritable, RecursionError)])
+def test_a_call_that_fails_does_not_leave_its_lane_busy(tables, content, problem):
+    """With calls of an hour's patience: one that waited for the failed one would not come back."""
+    first, local = tables
+    table = er.open(first.root, backend="ray", owners=2, gather_ms=3_600_000)
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    backend, bounds = table.backend, table._bounds
+    for _ in range(2):
+        with pytest.raises(problem, match="no number|not written"):
+            backend._exchange(bounds, [(lane, item_of(bounds, content())) for lane in backend._lanes])
+        assert not any(lane._in_flight or lane._pending for lane in backend._lanes)
+        assert table.contains(keys).tolist() == expected
+    table.close()
+
+
+def test_an_interrupted_call_does_not_leave_its_lane_busy(tables):
+    first, local = tables
+    table = er.open(first.root, backend="ray", owners=1, gather_ms=3_600_000)
+    expected = local.contains([("a", 5), ("d", 5)]).tolist()
+    assert table.contains([("a", 5), ("d", 5)]).tolist() == expected
+    (lane,), (owner,) = table.backend._lanes, table.status()["owners"]
+    calls = lane.calls
+
+    def interrupt():
+        while lane.calls == calls:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    os.kill(owner["pid"], signal.SIGSTOP)
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            table.contains([("a", 5)])
+        assert lane._in_flight == 0
+    finally:
+        os.kill(owner["pid"], signal.SIGCONT)
+    assert table.contains([("a", 5), ("d", 5)]).tolist() == expected
+    table.close()
+
+
 def test_small_answers_travel_as_one_byte_string(tables):
     table, _ = tables
     table.count(None, ("b",))

@@ -156,30 +156,43 @@ class _Item:
 
 
 class _Batch:
-    """Items that were sent together. Whichever of their threads comes first receives the answers of all."""
+    """Items that were sent together. Whichever of their threads comes first receives the answers of all, or the
+    exception of the call for all."""
 
     def __init__(self, lane: _Lane, items: list[_Item]) -> None:
         self._lane, self._items = lane, items
         self._latch = threading.Lock()
         self._received = False
-        self._references = lane.call(items)
+        self._problem: Exception | None = None
+        self.is_in_flight = True  # with the latch of the lane
+        try:
+            self._references = lane.call(items)
+        except Exception as problem:  # not an exception of the thread that sends: it may send items of others
+            self._problem, self._received = problem, True
 
     def receive(self) -> None:
+        """Raises what the call raised. The caller tells the lane in any case: _Lane.leave()."""
         with self._latch:
-            if self._received:
-                return
-            while True:
+            if not self._received:
                 try:
-                    answer = ray.get(self._references)
-                    break
-                except _LOST:  # its node went away with the answer; asking again is safe
-                    self._lane.revive()
-                    self._references = self._lane.call(self._items)
-            pid, node, answers = pickle.loads(b"".join(answer)) if isinstance(answer[0], bytes) else answer[0]
-            for item, one in zip(self._items, answers):
-                item.answer = one
-            self._received = True
-        self._lane.received(pid, node)
+                    pid, node, answers = self._get()
+                    for item, one in zip(self._items, answers, strict=True):
+                        item.answer = one
+                    self._lane.answered(pid, node)
+                except Exception as problem:
+                    self._problem = problem
+                self._received = True
+            if self._problem is not None:
+                raise self._problem
+
+    def _get(self) -> tuple[int, str, list[tuple[str, Any]]]:
+        while True:
+            try:
+                answer = ray.get(self._references)
+                return pickle.loads(b"".join(answer)) if isinstance(answer[0], bytes) else answer[0]
+            except _LOST:  # its node went away with the answer; asking again is safe
+                self._lane.revive()
+                self._references = self._lane.call(self._items)
 
 
 class _Lane:
@@ -218,16 +231,16 @@ class _Lane:
         except ray.exceptions.RayActorError as error:
             with self._latch:
                 self._failures += 1
+                self.actor = self._make()  # also for the next call, if this one is given up
                 if self._failures > MOST_FAILURES:
+                    self._failures = 0
                     raise RuntimeError(f"owners of shards cannot be started: {error}") from error
-                self.actor = self._make()
 
-    def submit(self, item: _Item) -> _Item:
+    def submit(self, item: _Item) -> None:
         with self._latch:
             self._pending.append(item)
             if self._in_flight == 0 or not item.is_small or self._gather <= 0:
                 self._send()
-        return item
 
     def _send(self) -> None:
         items, self._pending = self._pending, []
@@ -244,12 +257,22 @@ class _Lane:
                 if item.batch is None:
                     self._send()
 
-    def received(self, pid: int, node: str) -> None:
+    def answered(self, pid: int, node: str) -> None:
         with self._latch:
             if self.pid not in (0, pid):
                 self.restarts += 1
             self.pid, self.node = pid, node
-            self._in_flight -= 1
+
+    def leave(self, item: _Item) -> None:
+        """To be called for each item that was submitted, whether its answer came, its call failed or its thread was
+        interrupted: otherwise the lane would take itself for busy, and small batches would wait for ever after."""
+        with self._latch:
+            if item.batch is None:
+                if item in self._pending:
+                    self._pending.remove(item)
+            elif item.batch.is_in_flight:
+                item.batch.is_in_flight = False
+                self._in_flight -= 1
             if self._pending and self._in_flight == 0:
                 self._send()
 
@@ -337,9 +360,9 @@ class Owners:
             packed = pack([request.arguments for request in mine])
             weight = sum(request.weight for request in mine)
             item = _Item(bounds.generation, [request.range for request in mine], mine[0].operation, packed, weight)
-            items.append((lanes[owner], lanes[owner].submit(item)))
+            items.append((lanes[owner], item))
         answers: list[Any] = [None] * len(requests)
-        for which, content in zip(parts.values(), self._receive(bounds, items)):
+        for which, content in zip(parts.values(), self._exchange(bounds, items)):
             for i, one in zip(which, unpack(content)):
                 answers[i] = one
         self.traffic.add(bounds, requests, answers, len(items))
@@ -361,8 +384,8 @@ class Owners:
         items = []
         for owner, ranges in parts.items():
             item = _Item(bounds.generation, ranges, "find_mine", arguments, n, shared, n // 8 + 1000)
-            items.append((lanes[owner], lanes[owner].submit(item)))
-        answers = self._receive(bounds, items)
+            items.append((lanes[owner], item))
+        answers = self._exchange(bounds, items)
         work = [pair for ranges, (_, _, counts) in zip(parts.values(), answers) for pair in zip(ranges, counts)]
         sent, received = sum(array.nbytes for array in arrays), bytes_of([answer[:2] for answer in answers])
         self.traffic.count(bounds, len(items), sent, received, [pair for pair in work if pair[1]])
@@ -382,15 +405,28 @@ class Owners:
                 parts.setdefault(owners[turn % len(owners)], []).append(i)
             return list(self._lanes), parts
 
-    def _receive(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
+    def _exchange(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
         """The answers of all items, or the first problem when all of them have come. All items are sent before the
         first answer is waited for: otherwise a slow owner would delay what is pending for the next one."""
-        deadline = time.monotonic() + self._gather
-        for lane, item in items:
-            lane.send_by(item, deadline)
-        for _, item in items:
-            assert item.batch is not None
-            item.batch.receive()
+        problems: list[Exception] = []
+        try:
+            for lane, item in items:
+                lane.submit(item)
+            deadline = time.monotonic() + self._gather
+            for lane, item in items:
+                lane.send_by(item, deadline)
+            for lane, item in items:
+                assert item.batch is not None
+                try:
+                    item.batch.receive()
+                except Exception as problem:
+                    problems.append(problem)
+                lane.leave(item)
+        finally:
+            for lane, item in items:
+                lane.leave(item)
+        if problems:
+            raise problems[0]
         for _, item in items:
             kind, content = item.answer
             if kind != "answers":
