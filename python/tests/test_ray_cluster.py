@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
-import random
 import signal
 import sys
 import threading
@@ -17,7 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from shard_cases import CLUSTER, FIRST_ROUND, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source, started
+from kill_cases import Kills, OwnerKiller, TaskKiller
+from shard_cases import (
+    CLUSTER,
+    ROWS,
+    SHARDS_OF_CLUSTER,
+    cluster_queries,
+    cluster_source,
+    joins_of_tables,
+    started,
+    whole_queries,
+    word_source,
+)
 
 ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
 
@@ -54,29 +64,66 @@ def tables(cluster, source, tmp_path_factory):
     table.close()
 
 
-@pytest.mark.parametrize("kind", cluster_queries(0))
-def test_answers_while_owners_are_killed(tables, kind):
-    """Each call runs again and again; owners die at random moments of it."""
+@pytest.fixture(scope="module")
+def word_tables(cluster, tmp_path_factory):
+    root = tmp_path_factory.mktemp("words") / "t"
+    table = er.build(root, word_source(), "k", shards=SHARDS_OF_CLUSTER, backend="ray", owners=2)
+    yield table, er.open(root, backend="local")
+    table.close()
+
+
+def killed_owners(tables, kind, queries):
     table, local = tables
-    for seed in range(FIRST_ROUND, FIRST_ROUND + ROUNDS):
-        query = cluster_queries(seed)[kind]
-        expected = query(local)
-        assert query(table) == expected
-        start = time.monotonic()
-        query(table)
-        duration = time.monotonic() - start
-        before = [owner["restarts"] for owner in table.status()["owners"]]
-        victim = random.Random(seed).choice(table.status()["owners"])["pid"]
-        killer = threading.Timer(random.random() * duration, os.kill, (victim, signal.SIGKILL))
-        killer.daemon = True
-        killer.start()
-        answers = [query(table)]
-        while killer.is_alive():
-            answers.append(query(table))
-        answers.append(query(table))
-        assert all(answer == expected for answer in answers)
-        after = [owner["restarts"] for owner in table.status()["owners"]]
-        assert sum(after) > sum(before)
+    kills = Kills(kind, OwnerKiller(table))
+    try:
+        for seed in kills.rounds():
+            query = queries(seed)[kind]
+            kills.disturb(seed, lambda: query(table), query(local))
+    finally:
+        kills.end()
+
+
+@pytest.mark.parametrize("kind", cluster_queries(0))
+def test_answers_while_owners_are_killed_at_random(tables, kind):
+    killed_owners(tables, kind, cluster_queries)
+
+
+@pytest.mark.parametrize("kind", whole_queries(0))
+def test_whole_batches_while_owners_are_killed_at_random(word_tables, kind, monkeypatch):
+    table, _ = word_tables
+    assert table.contains(np.arange(-ROWS, ROWS, 50)).any()  # answers say where owners are
+    plain, divided = table.backend.ask_whole, []
+
+    def counted(*arguments):
+        answers = plain(*arguments)
+        divided.append(answers is not None)
+        return answers
+
+    monkeypatch.setattr(table.backend, "ask_whole", counted)
+    killed_owners(word_tables, kind, whole_queries)
+    assert divided and all(divided)
+
+
+@pytest.mark.parametrize("kind", joins_of_tables(0))
+def test_joins_of_two_tables_while_tasks_are_killed_at_random(tables, kind, tmp_path, monkeypatch):
+    table, local = tables
+    trades = local.range(("b",), ("c",), columns=["sym", "time"])
+    trades = trades.take(np.arange(0, len(trades), len(trades) // 1000))  # of several shards
+    left = er.build(tmp_path / "left", trades, ["sym", "time"], shards=1, like=table, backend="ray", owners=1)
+    killer = TaskKiller(tmp_path)
+    monkeypatch.setattr(_owners.Tasks, "map", killer.map(_owners.Tasks.map))
+    kills = Kills(kind, killer)
+    try:
+        for seed in kills.rounds():
+            join = joins_of_tables(seed)[kind]
+
+            def query():
+                return pa.concat_tables([pq.read_table(file) for file in join(left, table, into=tmp_path / "out")])
+
+            kills.disturb(seed, query, join(trades, local))
+    finally:
+        kills.end()
+    left.close()
 
 
 KEYS_OF_WORDS = {
