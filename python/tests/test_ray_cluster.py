@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import random
 import signal
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import xml.etree.ElementTree as xml
@@ -19,6 +22,7 @@ import pytest
 from kill_cases import Kills, OwnerKiller, TaskKiller
 from shard_cases import (
     CLUSTER,
+    ROUNDS,
     ROWS,
     SHARDS_OF_CLUSTER,
     cluster_queries,
@@ -530,4 +534,49 @@ def test_tasks_of_a_build_that_are_killed_run_again(cluster, source, tmp_path, m
     table.compact()
     assert any(path.name.startswith("merge_range") for path in marks.iterdir())
     assert len(table) == ROWS + 100 == table.count(None, None)
+    table.close()
+
+
+DRIVER = """
+    import os, signal, sys
+    import ray
+    import espalier.ray as er
+
+    address, root, source, stage, number = sys.argv[1:]
+    ray.init(address=address, logging_level="ERROR", log_to_driver=False)
+
+    def progress(name, done, total):
+        if name == stage and done == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    options = dict(values=["bid"], replace=True, backend="ray", piece_bytes=100_000, progress=progress)
+    er.build(root, source, ["sym", "time"], shards=9, **options)
+"""
+STAGES = [("sampling", 1), ("dividing", 0), ("dividing", 3), ("writing", 0), ("writing", 4), ("writing", 9)]
+
+
+def test_a_driver_that_is_killed_in_a_build_leaves_a_whole_generation(cluster, source, tmp_path):
+    """The cluster outlives it, and for a while its tasks, too."""
+    old = source.slice(0, 1000)
+    er.build(tmp_path / "t", old, ["sym", "time"], shards=3, values=["bid"], backend="local")
+    pq.write_table(source, tmp_path / "source.parquet", row_group_size=5000)
+    address = ray.get_runtime_context().gcs_address
+    before = er.open(tmp_path / "t", backend="local").range(None, None)
+    for stage, number in STAGES if ROUNDS > 2 else [random.choice(STAGES)]:
+        arguments = [address, str(tmp_path / "t"), str(tmp_path / "source.parquet"), stage, str(number)]
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(DRIVER), *arguments], capture_output=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        table = er.open(tmp_path / "t", backend="local")
+        assert table.generation == 1 and table.range(None, None).equals(before), (stage, number)
+    # The next writer is not disturbed; what the tasks have written last is removed by a later sweep.
+    options = dict(values=["bid"], replace=True, backend="ray", owners=1)
+    table = er.build(tmp_path / "t", source, ["sym", "time"], shards=4, **options)
+    assert table.generation == 2 and len(table) == ROWS == table.count(None, None)
+    named = {range_["base"]["folder"] for range_ in table._bounds.ranges}
+    until = time.monotonic() + HANG
+    while set(os.listdir(tmp_path / "t" / "shards")) != named:
+        assert time.monotonic() < until
+        table.sweep(keep=1)
+        time.sleep(0.1)
+    assert table.count(None, None) == ROWS
     table.close()
