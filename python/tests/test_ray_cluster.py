@@ -143,7 +143,7 @@ def test_owners_divide_large_batches(cluster, tmp_path, kind):
     """Also while one is killed, with NULLs, and with shards that two owners answer for."""
     key, columns = KEYS_OF_WORDS[kind](np.random.default_rng(3).integers(0, 30_000, 20_000))
     columns["v"] = pa.array([f"row {i}" for i in range(20_000)])
-    table = er.build(tmp_path / "t", pa.table(columns), key, shards=7, backend="ray", owners=3)
+    table = er.build(tmp_path / "t", pa.table(columns), key, shards=7, backend="ray", owners=2)
     local = er.open(tmp_path / "t", backend="local")
     numbers = np.random.default_rng(4).integers(0, 40_000, _owners.WHOLE_BATCH + 5)
     asked = pa.table(KEYS_OF_WORDS[kind](numbers)[1])
@@ -163,16 +163,17 @@ def test_owners_divide_large_batches(cluster, tmp_path, kind):
         assert table.contains(questions).tolist() == local.contains(questions).tolist()
         loads = [{shard["shard"]: shard["load"] for shard in t.status()["shards"]} for t in (table, local)]
         after = table.status()["traffic"], local.status()["traffic"]
-        assert after[0]["calls"] - before[0]["calls"] == 3
+        assert after[0]["calls"] - before[0]["calls"] == 2
         assert after[0]["requests"] - before[0]["requests"] == after[1]["requests"] - before[1]["requests"] == 7
         assert loads[0] == loads[1]
         assert table.find(questions).equals(local.find(questions))
         assert local.find(questions, columns=[]).equals(table.find(questions, columns=[]))
-    table.backend._second[3] = 2
-    os.kill(table.status()["owners"][2]["pid"], signal.SIGKILL)
+    table.backend._second[3] = 1
+    if kind == "pairs":
+        os.kill(table.status()["owners"][1]["pid"], signal.SIGKILL)
     for _ in range(2):
         assert table.find(asked).equals(local.find(asked))
-    assert divided and all(divided) and table.status()["owners"][2]["restarts"] == 1
+    assert divided and all(divided) and table.status()["owners"][1]["restarts"] == (kind == "pairs")
     table.close()
 
 
@@ -257,11 +258,16 @@ def item_of(bounds, arguments):
     return _owners._Item(bounds.generation, [0], "find", arguments, 1)
 
 
+@pytest.fixture(scope="module")
+def patient_table(tables):
+    """Its calls have an hour's patience: one that waited for a call that failed would not come back."""
+    with er.open(tables[0].root, backend="ray", owners=2, gather_ms=3_600_000) as table:
+        yield table
+
+
 @pytest.mark.parametrize("content, problem", [(Unreadable, ValueError), (Unwritable, RecursionError)])
-def test_a_call_that_fails_does_not_leave_its_lane_busy(tables, content, problem):
-    """With calls of an hour's patience: one that waited for the failed one would not come back."""
-    first, local = tables
-    table = er.open(first.root, backend="ray", owners=2, gather_ms=3_600_000)
+def test_a_call_that_fails_does_not_leave_its_lane_busy(tables, patient_table, content, problem):
+    table, (_, local) = patient_table, tables
     keys = [("a", 5), ("d", 5)]
     expected = local.contains(keys).tolist()
     assert table.contains(keys).tolist() == expected
@@ -271,32 +277,34 @@ def test_a_call_that_fails_does_not_leave_its_lane_busy(tables, content, problem
             backend._exchange(bounds, [(lane, item_of(bounds, content())) for lane in backend._lanes])
         assert not any(lane._in_flight or lane._pending for lane in backend._lanes)
         assert table.contains(keys).tolist() == expected
-    table.close()
 
 
-def test_an_interrupted_call_does_not_leave_its_lane_busy(tables):
-    first, local = tables
-    table = er.open(first.root, backend="ray", owners=1, gather_ms=3_600_000)
-    expected = local.contains([("a", 5), ("d", 5)]).tolist()
-    assert table.contains([("a", 5), ("d", 5)]).tolist() == expected
-    (lane,), (owner,) = table.backend._lanes, table.status()["owners"]
-    calls = lane.calls
+def test_an_interrupted_call_does_not_leave_its_lane_busy(tables, patient_table):
+    table, (_, local) = patient_table, tables
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    lanes, owners = table.backend._lanes, table.status()["owners"]
+    calls = sum(lane.calls for lane in lanes)
 
     def interrupt():
-        while lane.calls == calls:
+        while sum(lane.calls for lane in lanes) < calls + 2:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
-    os.kill(owner["pid"], signal.SIGSTOP)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    for owner in owners:
+        os.kill(owner["pid"], signal.SIGSTOP)
     try:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
-            table.contains([("a", 5)])
-        assert lane._in_flight == 0
+            table.contains(keys)
+        assert not any(lane._in_flight or lane._pending for lane in lanes)
     finally:
-        os.kill(owner["pid"], signal.SIGCONT)
-    assert table.contains([("a", 5), ("d", 5)]).tolist() == expected
-    table.close()
+        signal.signal(signal.SIGINT, handler)
+        for owner in owners:
+            os.kill(owner["pid"], signal.SIGCONT)
+    assert table.contains(keys).tolist() == expected
 
 
 def test_small_answers_travel_as_one_byte_string(tables):
@@ -344,7 +352,6 @@ def test_new_split_points_reset_loads_and_second_owners(cluster, source, tmp_pat
     whole = er.open(tmp_path / "t", backend="local").range(None, None)
     old = table._bounds
     assert table.contains(whole).all() and reader.contains(whole).all()
-    assert len(table.status()["owners"]) == 2
     table.backend._second[1] = 0
     assert table.status()["shards"][1]["owners"] == [1, 0]
     table.append(source.slice(4000, 10))  # the same split points
@@ -366,7 +373,8 @@ def test_new_split_points_reset_loads_and_second_owners(cluster, source, tmp_pat
     assert [shard["load"] for shard in table.status()["shards"]] == loads
     assert table.backend.status(old)["shards"][1]["owners"] == [1]
     table.close()
-    assert table.contains(whole).all()  # its owners start again, without second ones
+    table.backend._wanted = 1
+    assert table.contains(whole).all()  # its owner starts again, and second ones do not
     assert table.status()["shards"][1]["owners"] == [0]
     table.close()
 
