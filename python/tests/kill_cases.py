@@ -192,14 +192,15 @@ class Kills:
         assert not problems, problems
         assert self._counts["wrong_answers"] == 0, f"{self.kind}, round {seed}"
 
-    def end(self) -> None:
-        """Check the counts, and add them to the record."""
-        counts, path = self._counts, os.environ.get("ESPALIER_RAY_RECORD")
-        if path:
-            self._record(path)
+    def check(self) -> None:
+        counts = self._counts
         assert counts["kills"] == counts["rounds"] and counts["restarts"] > 0 and counts["in_flight"] > 0, counts
 
-    def _record(self, path: str) -> None:
+    def record(self) -> None:
+        """Add the counts to the file for them, if there is one; also those of a run that was ended early."""
+        path = os.environ.get("ESPALIER_RAY_RECORD")
+        if not path:
+            return
         record: dict[str, Any] = {}
         if os.path.exists(path):
             with open(path) as file:
@@ -209,7 +210,8 @@ class Kills:
         record["date"] = datetime.date.today().isoformat()
         record["commit"] = commit
         record["command"] = (
-            f"ESPALIER_RAY_ROUNDS={ROUNDS} ESPALIER_RAY_RECORD=FILE pytest python/tests/test_ray_cluster.py -k at_random"
+            f"ESPALIER_RAY_ROUNDS={ROUNDS} ESPALIER_RAY_RECORD=FILE pytest "
+            "python/tests/test_ray_cluster.py -k at_random"
         )
         record["cores"] = os.cpu_count()
         kinds = record.setdefault("kinds", {})

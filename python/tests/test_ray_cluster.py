@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from kill_cases import Kills, OwnerKiller, TaskKiller
+from kill_cases import HANG, Kills, OwnerKiller, TaskKiller
 from shard_cases import (
     CLUSTER,
     ROUNDS,
@@ -42,7 +42,6 @@ from espalier.ray._keys import piece_of  # noqa: E402
 from espalier.ray._packing import pack, unpack  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
-HANG = 600  # seconds: more than a machine with any load needs
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,8 @@ def killed_owners(tables, kind, queries):
             query = queries(seed)[kind]
             kills.disturb(seed, lambda: query(table), query(local))
     finally:
-        kills.end()
+        kills.record()
+    kills.check()
 
 
 @pytest.mark.parametrize("kind", cluster_queries(0))
@@ -126,7 +126,8 @@ def test_joins_of_two_tables_while_tasks_are_killed_at_random(tables, kind, tmp_
 
             kills.disturb(seed, query, join(trades, local))
     finally:
-        kills.end()
+        kills.record()
+    kills.check()
     left.close()
 
 

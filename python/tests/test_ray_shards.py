@@ -240,7 +240,7 @@ def test_keys_are_those_of_byte_key():
 
 @pytest.fixture(scope="module")
 def thousand_shards(tmp_path_factory):
-    """In memory where there is such a folder: 1,000 shards sync 3,000 files and folders, which is not what is tested."""
+    """In memory where there is such a folder: 1,000 shards sync 3,000 files and folders, which is not tested here."""
     memory = pathlib.Path("/dev/shm")
     folder = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("shards"))
     keys = np.random.default_rng(5).permutation(4000)
