@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-#: How often each kind of query is disturbed, and how much else is tried. scripts/test takes 2; 100 takes hours.
+#: How often each kind of query is disturbed, and how much else is tried. scripts/test takes 2; 100 takes about an hour.
 ROUNDS = int(os.environ.get("ESPALIER_RAY_ROUNDS", "2"))
 #: The seed of the first round: many rounds can be run in pieces.
 FIRST_ROUND = int(os.environ.get("ESPALIER_RAY_FIRST_ROUND", "0"))
@@ -118,9 +118,38 @@ def cluster_queries(seed: int) -> dict[str, Any]:
     agg = {"bid": ["sum", "max", "first"], "*": "count"}
     return {
         "find": lambda t: t.find(keys).to_pydict(),
+        "contains": lambda t: t.contains(keys).tolist(),
         "count": lambda t: t.count(lo, hi).tolist(),
         "sum": lambda t: t.sum("bid", lo, hi).tolist(),
         "range": lambda t: t.range(*some)[1].to_pydict(),
         "asof": lambda t: er.join_asof(keys, t, on="time", by="sym", strategy="nearest").to_pydict(),
-        "window": lambda t: er.join_window(keys, t, on="time", by="sym", window=(-5000, 0), agg=agg).to_pydict(),
+        "window": lambda t: er.join_window(lo, t, on="time", by="sym", window=(-5000, 0), agg=agg).to_pydict(),
+    }
+
+
+def word_source() -> pa.Table:
+    """Keys of one word, of which owners divide large batches themselves."""
+    keys = np.random.default_rng(8).integers(-ROWS, ROWS, ROWS)
+    return pa.table({"k": pa.array(keys, pa.int64()), "v": np.arange(ROWS)})
+
+
+def whole_queries(seed: int) -> dict[str, Any]:
+    """Batches of 2^15 and more questions to word_source()."""
+    keys = np.random.default_rng(seed).integers(-ROWS, ROWS, (1 << 15) + 7)
+    return {
+        "find of a whole batch": lambda t: t.find(keys),
+        "contains of a whole batch": lambda t: t.contains(keys).tolist(),
+    }
+
+
+def joins_of_tables(seed: int) -> dict[str, Any]:
+    """Functions of (left, right, more arguments)."""
+    import espalier.ray as er
+
+    strategy = ("backward", "forward", "nearest")[seed % 3]
+    agg = {"bid": ["sum", "max", "first"], "*": "count"}
+    window = dict(on="time", by="sym", window=(-9000 - seed, 9), agg=agg)
+    return {
+        "asof of two tables": lambda a, b, **more: er.join_asof(a, b, on="time", by="sym", strategy=strategy, **more),
+        "window of two tables": lambda a, b, **more: er.join_window(a, b, **window, **more),
     }

@@ -7,7 +7,9 @@ import os
 import pickle
 import random
 import signal
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import xml.etree.ElementTree as xml
@@ -17,12 +19,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from shard_cases import CLUSTER, FIRST_ROUND, ROUNDS, ROWS, SHARDS_OF_CLUSTER, cluster_queries, cluster_source, started
+from kill_cases import HANG, Kills, OwnerKiller, TaskKiller
+from shard_cases import (
+    CLUSTER,
+    ROUNDS,
+    ROWS,
+    SHARDS_OF_CLUSTER,
+    cluster_queries,
+    cluster_source,
+    joins_of_tables,
+    started,
+    whole_queries,
+    word_source,
+)
 
 ray = pytest.importorskip("ray", reason="Ray cannot be installed here (espalier[ray]): its backend is not tested")
 
 import espalier.ray as er  # noqa: E402
 from espalier.ray import _owners  # noqa: E402
+from espalier.ray._bounds import Request  # noqa: E402
+from espalier.ray._keys import piece_of  # noqa: E402
 from espalier.ray._packing import pack, unpack  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Ray's own code
@@ -51,29 +67,68 @@ def tables(cluster, source, tmp_path_factory):
     table.close()
 
 
-@pytest.mark.parametrize("kind", cluster_queries(0))
-def test_answers_while_owners_are_killed(tables, kind):
-    """Each call runs again and again; owners die at random moments of it."""
+@pytest.fixture(scope="module")
+def word_tables(cluster, tmp_path_factory):
+    root = tmp_path_factory.mktemp("words") / "t"
+    table = er.build(root, word_source(), "k", shards=SHARDS_OF_CLUSTER, backend="ray", owners=2)
+    yield table, er.open(root, backend="local")
+    table.close()
+
+
+def killed_owners(tables, kind, queries):
     table, local = tables
-    for seed in range(FIRST_ROUND, FIRST_ROUND + ROUNDS):
-        query = cluster_queries(seed)[kind]
-        expected = query(local)
-        assert query(table) == expected
-        start = time.monotonic()
-        query(table)
-        duration = time.monotonic() - start
-        before = [owner["restarts"] for owner in table.status()["owners"]]
-        victim = random.Random(seed).choice(table.status()["owners"])["pid"]
-        killer = threading.Timer(random.random() * duration, os.kill, (victim, signal.SIGKILL))
-        killer.daemon = True
-        killer.start()
-        answers = [query(table)]
-        while killer.is_alive():
-            answers.append(query(table))
-        answers.append(query(table))
-        assert all(answer == expected for answer in answers)
-        after = [owner["restarts"] for owner in table.status()["owners"]]
-        assert sum(after) > sum(before)
+    kills = Kills(kind, OwnerKiller(table))
+    try:
+        for seed in kills.rounds():
+            query = queries(seed)[kind]
+            kills.disturb(seed, lambda: query(table), query(local))
+    finally:
+        kills.record()
+    kills.check()
+
+
+@pytest.mark.parametrize("kind", cluster_queries(0))
+def test_answers_while_owners_are_killed_at_random(tables, kind):
+    killed_owners(tables, kind, cluster_queries)
+
+
+@pytest.mark.parametrize("kind", whole_queries(0))
+def test_whole_batches_while_owners_are_killed_at_random(word_tables, kind, monkeypatch):
+    table, _ = word_tables
+    assert table.contains(np.arange(-ROWS, ROWS, 50)).any()  # answers say where owners are
+    plain, divided = table.backend.ask_whole, []
+
+    def counted(*arguments):
+        answers = plain(*arguments)
+        divided.append(answers is not None)
+        return answers
+
+    monkeypatch.setattr(table.backend, "ask_whole", counted)
+    killed_owners(word_tables, kind, whole_queries)
+    assert divided and all(divided)
+
+
+@pytest.mark.parametrize("kind", joins_of_tables(0))
+def test_joins_of_two_tables_while_tasks_are_killed_at_random(tables, kind, tmp_path, monkeypatch):
+    table, local = tables
+    trades = local.range(("b",), ("c",), columns=["sym", "time"])
+    trades = trades.take(np.arange(0, len(trades), len(trades) // 1000))  # of several shards
+    left = er.build(tmp_path / "left", trades, ["sym", "time"], shards=1, like=table, backend="ray", owners=1)
+    killer = TaskKiller(tmp_path)
+    monkeypatch.setattr(_owners.Tasks, "map", killer.map(_owners.Tasks.map))
+    kills = Kills(kind, killer)
+    try:
+        for seed in kills.rounds():
+            join = joins_of_tables(seed)[kind]
+
+            def query():
+                return pa.concat_tables([pq.read_table(file) for file in join(left, table, into=tmp_path / "out")])
+
+            kills.disturb(seed, query, join(trades, local))
+    finally:
+        kills.record()
+    kills.check()
+    left.close()
 
 
 KEYS_OF_WORDS = {
@@ -89,7 +144,7 @@ def test_owners_divide_large_batches(cluster, tmp_path, kind):
     """Also while one is killed, with NULLs, and with shards that two owners answer for."""
     key, columns = KEYS_OF_WORDS[kind](np.random.default_rng(3).integers(0, 30_000, 20_000))
     columns["v"] = pa.array([f"row {i}" for i in range(20_000)])
-    table = er.build(tmp_path / "t", pa.table(columns), key, shards=7, backend="ray", owners=3)
+    table = er.build(tmp_path / "t", pa.table(columns), key, shards=7, backend="ray", owners=2)
     local = er.open(tmp_path / "t", backend="local")
     numbers = np.random.default_rng(4).integers(0, 40_000, _owners.WHOLE_BATCH + 5)
     asked = pa.table(KEYS_OF_WORDS[kind](numbers)[1])
@@ -109,16 +164,17 @@ def test_owners_divide_large_batches(cluster, tmp_path, kind):
         assert table.contains(questions).tolist() == local.contains(questions).tolist()
         loads = [{shard["shard"]: shard["load"] for shard in t.status()["shards"]} for t in (table, local)]
         after = table.status()["traffic"], local.status()["traffic"]
-        assert after[0]["calls"] - before[0]["calls"] == 3
+        assert after[0]["calls"] - before[0]["calls"] == 2
         assert after[0]["requests"] - before[0]["requests"] == after[1]["requests"] - before[1]["requests"] == 7
         assert loads[0] == loads[1]
         assert table.find(questions).equals(local.find(questions))
         assert local.find(questions, columns=[]).equals(table.find(questions, columns=[]))
-    table.backend._second[3] = 2
-    os.kill(table.status()["owners"][2]["pid"], signal.SIGKILL)
+    table.backend._second[3] = 1
+    if kind == "pairs":
+        os.kill(table.status()["owners"][1]["pid"], signal.SIGKILL)
     for _ in range(2):
         assert table.find(asked).equals(local.find(asked))
-    assert divided and all(divided) and table.status()["owners"][2]["restarts"] == 1
+    assert divided and all(divided) and table.status()["owners"][1]["restarts"] == (kind == "pairs")
     table.close()
 
 
@@ -155,6 +211,103 @@ def test_small_batches_of_many_threads_are_gathered(tables):
     table.close()
 
 
+def test_a_call_sends_to_all_owners_before_it_waits_for_one(tables):
+    """Two calls while both owners are busy: the second one is pending for both of them, and its deadline sends it to
+    both, although no owner answers."""
+    table, local = tables
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    lanes, owners = table.backend._lanes, table.status()["owners"]
+    calls, answers = [lane.calls for lane in lanes], []
+
+    def ask():
+        answers.append(table.contains(keys).tolist())
+
+    for owner in owners:
+        os.kill(owner["pid"], signal.SIGSTOP)
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(2)]
+    try:
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            until = time.monotonic() + HANG
+            while [lane.calls for lane in lanes] != [before + number for before in calls]:
+                assert time.monotonic() < until, "a request was not sent while another owner did not answer"
+                time.sleep(0.01)
+        assert not answers
+    finally:
+        for owner in owners:
+            os.kill(owner["pid"], signal.SIGCONT)
+    for thread in threads:
+        thread.join()
+    assert answers == [expected] * 2
+
+
+class Unreadable:
+    """What cannot be unpickled: the call fails in the owner, and is not lost."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+class Unwritable:
+    def __reduce__(self):
+        raise RecursionError("not written")
+
+
+def item_of(bounds, arguments):
+    return _owners._Item(bounds.generation, [0], "find", arguments, 1)
+
+
+@pytest.fixture(scope="module")
+def patient_table(tables):
+    """Its calls have an hour's patience: one that waited for a call that failed would not come back."""
+    with er.open(tables[0].root, backend="ray", owners=2, gather_ms=3_600_000) as table:
+        yield table
+
+
+@pytest.mark.parametrize("content, problem", [(Unreadable, ValueError), (Unwritable, RecursionError)])
+def test_a_call_that_fails_does_not_leave_its_lane_busy(tables, patient_table, content, problem):
+    table, (_, local) = patient_table, tables
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    backend, bounds = table.backend, table._bounds
+    for _ in range(2):
+        with pytest.raises(problem, match="no number|not written"):
+            backend._exchange(bounds, [(lane, item_of(bounds, content())) for lane in backend._lanes])
+        assert not any(lane._in_flight or lane._pending for lane in backend._lanes)
+        assert table.contains(keys).tolist() == expected
+
+
+def test_an_interrupted_call_does_not_leave_its_lane_busy(tables, patient_table):
+    table, (_, local) = patient_table, tables
+    keys = [("a", 5), ("d", 5)]
+    expected = local.contains(keys).tolist()
+    assert table.contains(keys).tolist() == expected
+    lanes, owners = table.backend._lanes, table.status()["owners"]
+    calls = sum(lane.calls for lane in lanes)
+
+    def interrupt():
+        while sum(lane.calls for lane in lanes) < calls + 2:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    for owner in owners:
+        os.kill(owner["pid"], signal.SIGSTOP)
+    try:
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            table.contains(keys)
+        assert not any(lane._in_flight or lane._pending for lane in lanes)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for owner in owners:
+            os.kill(owner["pid"], signal.SIGCONT)
+    assert table.contains(keys).tolist() == expected
+
+
 def test_small_answers_travel_as_one_byte_string(tables):
     table, _ = tables
     table.count(None, ("b",))
@@ -168,14 +321,15 @@ def test_small_answers_travel_as_one_byte_string(tables):
         assert pid == lane.pid and state == "answers" and len(unpack(packed)[0][0]) == n
 
 
-def test_a_busy_shard_gets_a_second_owner(tables):
+def test_a_busy_shard_gets_a_second_owner(tables, monkeypatch):
+    monkeypatch.setattr(_owners, "LOAD_CHECK", 4)
     first, local = tables
     table = er.open(first.root, backend="ray", owners=2)
     assert all(len(shard["owners"]) == 1 for shard in table.status()["shards"])
     times = np.arange(2000)
     busy = pa.table({"sym": ["d"] * 2000, "time": ROWS - times})
     expected = local.contains(busy).tolist()
-    for _ in range(200):
+    for _ in range(20):
         assert table.contains(busy).tolist() == expected
     status = table.status()
     last = status["shards"][-1]
@@ -183,6 +337,46 @@ def test_a_busy_shard_gets_a_second_owner(tables):
     assert last["load"] > 2 * np.median([shard["load"] for shard in status["shards"]])
     assert status["rows"] == ROWS + 500 and sum(shard["rows"] for shard in status["shards"]) == ROWS + 500
     assert all(owner["pid"] > 0 and owner["bytes"] > 0 for owner in status["owners"])
+    # Another shard is busy now: the first one loses its second owner when its load is down to the median.
+    busy = pa.table({"sym": ["a"] * 500, "time": times[:500] % 1000})
+    expected = local.contains(busy).tolist()
+    for _ in range(20 * 4):  # more than the load, 40,000, can be halved
+        assert table.contains(busy).tolist() == expected
+    owners = [shard["owners"] for shard in table.status()["shards"]]
+    assert len(owners[0]) == 2 and len(owners[-1]) == 1
+    table.close()
+
+
+def test_new_split_points_reset_loads_and_second_owners(cluster, source, tmp_path):
+    table = er.build(tmp_path / "t", source.slice(0, 4000), ["sym", "time"], shards=2, backend="ray", owners=3)
+    reader = er.open(tmp_path / "t", backend="local")
+    whole = er.open(tmp_path / "t", backend="local").range(None, None)
+    old = table._bounds
+    assert table.contains(whole).all() and reader.contains(whole).all()
+    table.backend._second[1] = 0
+    assert table.status()["shards"][1]["owners"] == [1, 0]
+    table.append(source.slice(4000, 10))  # the same split points
+    for one in (table, reader.refresh()):
+        assert [shard["load"] for shard in one.status()["shards"]] == [2000, 2000]
+    assert table.status()["shards"][1]["owners"] == [1, 0]
+    table.compact(shards=4)
+    for one in (table, reader.refresh()):
+        assert [shard["load"] for shard in one.status()["shards"]] == [0] * 4
+    assert len(table.status()["owners"]) == 3
+    assert [shard["owners"] for shard in table.status()["shards"]] == [[0], [0], [1], [2]]
+    assert table.contains(whole).all()
+    loads = [shard["load"] for shard in table.status()["shards"]]
+    assert sum(loads) == 4000 and table.backend._second == {}
+    # A call that began before, with bounds of the old generation, counts for no shard of the new one.
+    table.backend._second[1] = 2
+    late = table.backend.ask(old, [Request(1, "find", (piece_of(old._last_keys, 1, 2), []), 1)])
+    assert late[0][0].tolist() == [True]
+    assert [shard["load"] for shard in table.status()["shards"]] == loads
+    assert table.backend.status(old)["shards"][1]["owners"] == [1]
+    table.close()
+    table.backend._wanted = 1
+    assert table.contains(whole).all()  # its owner starts again, and second ones do not
+    assert table.status()["shards"][1]["owners"] == [0]
     table.close()
 
 
@@ -349,4 +543,49 @@ def test_tasks_of_a_build_that_are_killed_run_again(cluster, source, tmp_path, m
     table.compact()
     assert any(path.name.startswith("merge_range") for path in marks.iterdir())
     assert len(table) == ROWS + 100 == table.count(None, None)
+    table.close()
+
+
+DRIVER = """
+    import os, signal, sys
+    import ray
+    import espalier.ray as er
+
+    address, root, source, stage, number = sys.argv[1:]
+    ray.init(address=address, logging_level="ERROR", log_to_driver=False)
+
+    def progress(name, done, total):
+        if name == stage and done == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    options = dict(values=["bid"], replace=True, backend="ray", piece_bytes=100_000, progress=progress)
+    er.build(root, source, ["sym", "time"], shards=9, **options)
+"""
+STAGES = [("sampling", 1), ("dividing", 0), ("dividing", 3), ("writing", 0), ("writing", 4), ("writing", 9)]
+
+
+def test_a_driver_that_is_killed_in_a_build_leaves_a_whole_generation(cluster, source, tmp_path):
+    """The cluster outlives it, and for a while its tasks, too."""
+    old = source.slice(0, 1000)
+    er.build(tmp_path / "t", old, ["sym", "time"], shards=3, values=["bid"], backend="local")
+    pq.write_table(source, tmp_path / "source.parquet", row_group_size=5000)
+    address = ray.get_runtime_context().gcs_address
+    before = er.open(tmp_path / "t", backend="local").range(None, None)
+    for stage, number in STAGES if ROUNDS > 2 else [random.choice(STAGES)]:
+        arguments = [address, str(tmp_path / "t"), str(tmp_path / "source.parquet"), stage, str(number)]
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(DRIVER), *arguments], capture_output=True)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        table = er.open(tmp_path / "t", backend="local")
+        assert table.generation == 1 and table.range(None, None).equals(before), (stage, number)
+    # The next writer is not disturbed; what the tasks have written last is removed by a later sweep.
+    options = dict(values=["bid"], replace=True, backend="ray", owners=1)
+    table = er.build(tmp_path / "t", source, ["sym", "time"], shards=4, **options)
+    assert table.generation == 2 and len(table) == ROWS == table.count(None, None)
+    named = {range_["base"]["folder"] for range_ in table._bounds.ranges}
+    until = time.monotonic() + HANG
+    while set(os.listdir(tmp_path / "t" / "shards")) != named:
+        assert time.monotonic() < until
+        table.sweep(keep=1)
+        time.sleep(0.1)
+    assert table.count(None, None) == ROWS
     table.close()

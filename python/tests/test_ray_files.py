@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import os
 import pickle
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +29,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 FIRST = pa.table({"k": [5, 1, 9, 5, 3, 7], "v": [1, 2, 3, 4, 5, 6]})
 MORE = pa.table({"k": [4, 5, 10], "v": [7, 8, 9]})
 OTHER = pa.table({"k": [100, 50, 75], "v": [1, 2, 3]})
-WRITES = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate"}
+#: Audit events of file operations, and where their arguments have the folder that a relative name is in.
+FOLDER_OF_NAME = {"open": None, "os.rename": 2, "os.mkdir": 2, "os.remove": 1, "os.rmdir": 1, "os.chmod": 2}
+TRIES = 8  # of a writer, in the default form
 
 
 def make(root, appended):
@@ -43,43 +49,86 @@ WRITERS = {
 }
 
 
-def run_until(writer, root, operations):
-    """Run a writer in a child that is killed before this file operation. Returns whether it was killed."""
+class Operations:
+    """Counts the file operations of this process under a folder, writes of its files included, and ends the process
+    with SIGKILL before one of them; before a write, half of its bytes are written."""
+
+    def __init__(self, root, last):
+        self._root, self._last = str(root), last
+        self.count = 0
+        plain = io.open
+
+        def opened(file, mode="r", buffering=-1, *more, **options):
+            path = os.readlink(f"/proc/self/fd/{file}") if isinstance(file, int) else os.fspath(file)
+            if "b" not in mode or set(mode).isdisjoint("wxa+") or not self._is_inside(path):
+                return plain(file, mode, buffering, *more, **options)
+            raw = CountedFile(file, mode.replace("b", ""))
+            raw.before = self.before_write
+            return (io.BufferedRandom if "+" in mode else io.BufferedWriter)(raw)
+
+        builtins.open = io.open = opened  # what the package, the standard library and pyarrow write through
+        fsync = os.fsync
+
+        def counted_fsync(handle):
+            self._before(os.readlink(f"/proc/self/fd/{handle}"))
+            fsync(handle)
+
+        os.fsync = counted_fsync
+        sys.addaudithook(self._audit)
+
+    def _is_inside(self, path):
+        return str(path).startswith(self._root)
+
+    def _audit(self, event, arguments):
+        if event not in FOLDER_OF_NAME or not isinstance(arguments[0], (str, os.PathLike)):
+            return
+        if event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            return
+        path, folder = os.fspath(arguments[0]), FOLDER_OF_NAME[event]
+        if folder is not None and arguments[folder] >= 0:
+            path = os.path.join(os.readlink(f"/proc/self/fd/{arguments[folder]}"), path)
+        assert os.path.isabs(path) or event == "open", (event, arguments)  # a name in an unknown folder: os.open()
+        self._before(path)
+
+    def _before(self, path):
+        if self._is_inside(path):
+            if self.count == self._last:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.count += 1
+
+    def before_write(self, file, data):
+        if self.count == self._last:
+            half = memoryview(data).cast("B")[: len(data) // 2]
+            io.FileIO.write(file, half)
+        self._before(self._root)
+
+
+class CountedFile(io.FileIO):
+    def write(self, data):
+        self.before(self, data)
+        return super().write(data)
+
+
+def run_until(writer, root, last):
+    """Run a writer in a child that is killed before this file operation. Returns whether it was killed, and how many
+    operations it had."""
+    receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            left = [operations]
-
-            def before(path):
-                if str(path).startswith(str(root)):
-                    if left[0] == 0:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    left[0] -= 1
-
-            def audit(event, arguments):
-                if event not in WRITES or not isinstance(arguments[0], (str, os.PathLike)):
-                    return
-                if event != "open" or arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
-                    before(arguments[0])
-
-            fsync = os.fsync
-
-            def counted_fsync(handle):
-                before(os.readlink(f"/proc/self/fd/{handle}"))
-                fsync(handle)
-
-            os.fsync = counted_fsync
-            sys.addaudithook(audit)
+            operations = Operations(root, last)
             WRITERS[writer](root)
+            os.write(sending, struct.pack("q", operations.count))
             os._exit(0)
         except BaseException:
-            import traceback
-
             traceback.print_exc()
             os._exit(1)
+    os.close(sending)
     _, status = os.waitpid(child, 0)
+    data = os.read(receiving, 8)
+    os.close(receiving)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
-    return os.WIFSIGNALED(status)
+    return os.WIFSIGNALED(status), struct.unpack("q", data)[0] if data else None
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -90,17 +139,20 @@ def test_a_writer_that_is_killed_before_any_file_operation_leaves_a_whole_genera
     shutil.copytree(tmp_path / "old", tmp_path / "new")
     WRITERS[writer](tmp_path / "new")
     after = er.open(tmp_path / "new", backend="local").range(None, None)
-    # Builds have the most operations, and commit as the others do: every second one, if there is little time.
-    step = 2 if ROUNDS == 2 and writer in ("build", "new splits") else 1
-    committed, operations = 0, random.randrange(step)
-    while True:
-        root = tmp_path / str(operations)
+    shutil.copytree(tmp_path / "old", tmp_path / "counted")
+    _, count = run_until(writer, tmp_path / "counted", None)
+    # All of them in the long form. A writer commits at its end and then sweeps: most are before the commit.
+    tried = range(count + 1) if ROUNDS > 2 else sorted(random.sample(range(count), TRIES)) + [count]
+    committed = 0
+    for operation in tried:
+        root = tmp_path / str(operation)
         shutil.copytree(tmp_path / "old", root)
-        killed = run_until(writer, root, operations)
+        killed, _ = run_until(writer, root, operation)
+        assert killed == (operation < count)
         table = er.open(root, backend="local")
         found = table.range(None, None)
         is_new = table.generation > old.generation
-        assert found.equals(after if is_new else before), operations
+        assert found.equals(after if is_new else before), operation
         assert is_new >= bool(committed)  # no way back behind the commit
         committed += is_new
         # The next writer is not disturbed by what was left, and sweeps it.
@@ -113,10 +165,8 @@ def test_a_writer_that_is_killed_before_any_file_operation_leaves_a_whole_genera
         assert os.listdir(root / "bounds") == [str(table.generation)]
         assert sorted(os.listdir(root)) == ["bounds", "current", "shards", "writer.lock"]
         shutil.rmtree(root)
-        if not killed:
-            break
-        operations += step
-    assert operations > 10 and committed < operations
+    assert count > 15 and 0 < committed <= len(tried)
+    assert ROUNDS == 2 or committed < len(tried)
 
 
 def read_everything(root):

@@ -5,7 +5,11 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
+import os
+import pathlib
 import re
+import shutil
+import tempfile
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +35,7 @@ from shard_cases import (
 
 import espalier as es
 import espalier.ray as er
+from espalier.ray._keys import Codec
 from espalier.ray._local import Reader
 
 SOME = settings(max_examples=6 * ROUNDS)
@@ -292,6 +297,86 @@ def test_one_key_column(folders, type, shards):
     assert table.count(None, None) == 300 and table.sum("v", None, None) == 300 * 299 // 2
 
 
+ARROW_TYPES = {
+    **{f"i{bits}": getattr(pa, f"int{bits}")() for bits in (8, 16, 32, 64)},
+    **{f"u{bits}": getattr(pa, f"uint{bits}")() for bits in (8, 16, 32, 64)},
+    **{"f32": pa.float32(), "f64": pa.float64(), "boolean": pa.bool_(), "text": pa.binary()},
+}
+LITERALS = {"INT64_MIN": -(2**63), "INT64_MAX": 2**63 - 1, "UINT64_MAX": 2**64 - 1, "true": True, "false": False}
+
+
+def byte_key_vectors():
+    """(key, columns as (type, value)) of the lines of the vectors that C++ is tested with."""
+    path = pathlib.Path(__file__).resolve().parents[2] / "tests" / "core" / "byte_key_vectors.hpp"
+    if not path.exists():
+        pytest.skip("the vectors of the C++ tests are not here")
+    for key, columns in re.findall(r'^ESPALIER_BYTE_KEY\("(\w*)", (.*)\)$', path.read_text(), re.MULTILINE):
+        values = []
+        for kind, text in re.findall(r"(\w+)\(([^()]*)\)", columns):
+            if kind == "text":
+                values.append((kind, bytes.fromhex(text.strip('"'))))
+            elif text in LITERALS:
+                values.append((kind, LITERALS[text]))
+            else:
+                values.append((kind, float(text.replace("INFINITY", "inf")) if kind[0] == "f" else int(text)))
+        yield bytes.fromhex(key), values
+
+
+def test_keys_are_those_of_byte_key():
+    words = others = 0
+    for key, columns in byte_key_vectors():
+        names = [f"c{i}" for i in range(len(columns))]
+        table = pa.table([pa.array([value], ARROW_TYPES[kind]) for kind, value in columns], names)
+        codec = Codec(names, table.schema)
+        if codec.is_word:
+            assert int(codec.encode(table)[0]).to_bytes(len(key), "big") == key, columns
+            words += 1
+        else:
+            assert codec.encode(table).to_pylist() == [b"\x01" + key], columns
+            others += 1
+    assert words > 40 and others > 70
+
+
+@pytest.fixture(scope="module")
+def thousand_shards(tmp_path_factory):
+    """In memory where there is such a folder: 1,000 shards sync 3,000 files and folders, which is not tested here."""
+    memory = pathlib.Path("/dev/shm")
+    folder = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("shards"))
+    keys = np.random.default_rng(5).permutation(4000)
+    source = pa.table({"k": keys, "v": keys * 3, "w": keys / 4})
+    yield er.build(os.path.join(folder, "t"), source, "k", shards=1000, values=["v", "w"], backend="local")
+    shutil.rmtree(folder)
+
+
+def test_a_sum_over_a_thousand_shards_takes_two_calls(thousand_shards, monkeypatch):
+    table, plain, calls = thousand_shards, thousand_shards.backend.ask, []
+    assert table.shards == 1000 and len(table._bounds.full) == 1000
+
+    def ask(bounds, requests):
+        calls.append([request.range for request in requests])
+        return plain(bounds, requests)
+
+    monkeypatch.setattr(table.backend, "ask", ask)
+    first, last = (int(table._bounds.rows_before[i]) for i in (1, 999))
+    assert table.sum("v", 1, 3998) == 3 * sum(range(1, 3999)) and table.count(1, 3998) == 3998
+    assert table.min("w", 1, 3998) == 0.25 and table.max("v", 1, 3998) == 3 * 3998
+    assert calls == [[0, 999]] * 4
+    assert first > 1 and last < 3999  # so that the ends lie within the first and the last shard
+    calls.clear()
+    assert table.sum("v", None, None) == 3 * sum(range(4000)) and table.count(None, None) == 4000
+    assert table.sum("v", 1, None) == 3 * sum(range(1, 4000))
+    assert calls == [[0]]
+    lows = np.array([1, 1, 17, 3990])
+    assert table.sum("v", lows, [2, 3998, 3000, 5000]).tolist() == [
+        3 * sum(range(a, min(b, 3999) + 1)) for a, b in zip(lows.tolist(), (2, 3998, 3000, 5000))
+    ]
+    assert len(calls) == 2 and len(calls[1]) <= 6
+    left = pa.table({"k": [5, 2000, 9999]})
+    assert er.join_window(left, table, on="k", window=(-3000, 0), agg={"v": "sum"})["v_sum"].to_pylist() == [
+        3 * sum(range(max(0, k - 3000), min(k, 3999) + 1)) or None for k in (5, 2000, 9999)
+    ]
+
+
 def test_a_key_that_fills_several_shards_is_split_by_row(folders):
     values = [1] * 100 + [5] * 800 + [9] * 100
     source = pa.table({"k": pa.array(values, pa.int32()), "v": range(1000)})
@@ -430,8 +515,6 @@ def test_sources(folders, tmp_path):
     assert all(0 <= done <= total for _, done, total in seen)
     # The Parquet files are everybody's.
     folder = table.root + "/shards"
-    import os
-
     rows = [pq.read_table(f"{folder}/{name}/rows.parquet").num_rows for name in os.listdir(folder)]
     assert sum(rows) == 1000
     with pytest.raises(FileNotFoundError, match="no file matches"):

@@ -127,6 +127,44 @@ std::vector<T> ascending_edges() {
   }
 }
 
+// ---- vectors, which the implementation in Python has, too
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    hex += digits[value >> 4];
+    hex += digits[value & 15];
+  }
+  return hex;
+}
+
+std::string text(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+TEST(byte_key, has_the_bytes_of_the_vectors) {
+  using i8 = std::int8_t;
+  using i16 = std::int16_t;
+  using i32 = std::int32_t;
+  using i64 = std::int64_t;
+  using u8 = std::uint8_t;
+  using u16 = std::uint16_t;
+  using u32 = std::uint32_t;
+  using u64 = std::uint64_t;
+  using f32 = float;
+  using f64 = double;
+  using boolean = bool;
+#define ESPALIER_BYTE_KEY(key, ...) EXPECT_EQ(hex_of(byte_key(__VA_ARGS__)), key) << #__VA_ARGS__;
+#include "byte_key_vectors.hpp"
+#undef ESPALIER_BYTE_KEY
+}
+
 // ---- fixed width
 
 template <class T>

@@ -9,6 +9,7 @@ new names; what the first try left is swept.
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import glob
 import math
@@ -522,11 +523,17 @@ def sweep(root: str, keep: int = 2) -> list[str]:
 
 
 def _remove(folder: str, names: Iterable[str]) -> list[str]:
-    removed = list(names)
-    for name in removed:
+    removed = []
+    for name in names:
         path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            shutil.rmtree(path)
-        else:
-            os.unlink(path)
+        try:
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+            removed.append(name)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+                raise
+            # A task whose driver was killed still writes, or removes what it wrote: left for the next sweep.
     return removed

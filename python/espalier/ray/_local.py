@@ -128,12 +128,37 @@ class Reader:
 
 
 class Traffic:
-    """Calls, bytes and the load of each shard, counted by the router."""
+    """Calls, bytes and the load of each shard, counted by the router. The load is that of the newest split points that
+    were seen: other ones make other shards of the same numbers."""
 
     def __init__(self) -> None:
         self._latch = threading.Lock()
         self.calls = self.requests = self.sent = self.received = 0
         self.load: Counter[int] = Counter()
+        self._bounds: Bounds | None = None  # the newest
+
+    def follow(self, bounds: Bounds) -> bool:
+        """Whether the shards of these bounds are those that the load is of. Newer bounds with other split points reset
+        the load."""
+        with self._latch:
+            return self._follow(bounds)
+
+    def load_of(self, bounds: Bounds) -> Counter[int]:
+        """A copy of the load of the shards of these bounds."""
+        with self._latch:
+            return Counter(self.load) if self._follow(bounds) else Counter()
+
+    def _follow(self, bounds: Bounds) -> bool:
+        newest = self._bounds
+        if bounds is newest:
+            return True
+        is_same = newest is not None and bounds.content["splits"] == newest.content["splits"]
+        if newest is None or bounds.generation > newest.generation:
+            self._bounds = bounds
+            if not is_same:
+                self.load = Counter()
+            return True
+        return is_same
 
     def add(self, bounds: Bounds, requests: list[Request], answers: list[Any], calls: int) -> None:
         sent = sum(bytes_of(r.arguments) for r in requests)
@@ -146,8 +171,9 @@ class Traffic:
             self.requests += len(work)
             self.sent += sent
             self.received += received
-            for range_, weight in work:
-                self.load[int(bounds.full[range_])] += weight
+            if self._follow(bounds):
+                for range_, weight in work:
+                    self.load[int(bounds.full[range_])] += weight
 
     def status(self) -> dict[str, int]:
         return {"calls": self.calls, "requests": self.requests, "sent": self.sent, "received": self.received}
@@ -202,7 +228,7 @@ class Local:
                     "shards": self._reader.open_shards,
                 }
             ],
-            "shards": shards_of(bounds, self.traffic.load, lambda n: [0]),
+            "shards": shards_of(bounds, self.traffic.load_of(bounds), lambda n: [0]),
             "traffic": self.traffic.status(),
         }
 

@@ -9,7 +9,9 @@ Small requests and answers are pickled here to byte strings, which Ray passes on
 through its shared memory, which takes a millisecond more. A large batch of lookups is not divided by the router if
 all owners are on its node: it is written once to the shared memory, and each owner takes its own keys out of it.
 
-A shard with more than twice the median load gets a second owner, and calls alternate between both.
+A shard with more than twice the median load of late gets a second owner, and calls alternate between both until its
+load is down to the median. Shards are numbered by the split points: where a new generation has other ones, loads and
+second owners begin again.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import os
 import pickle
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -153,30 +156,43 @@ class _Item:
 
 
 class _Batch:
-    """Items that were sent together. Whichever of their threads comes first receives the answers of all."""
+    """Items that were sent together. Whichever of their threads comes first receives the answers of all, or the
+    exception of the call for all."""
 
     def __init__(self, lane: _Lane, items: list[_Item]) -> None:
         self._lane, self._items = lane, items
         self._latch = threading.Lock()
         self._received = False
-        self._references = lane.call(items)
+        self._problem: Exception | None = None
+        self.is_in_flight = True  # with the latch of the lane
+        try:
+            self._references = lane.call(items)
+        except Exception as problem:  # not an exception of the thread that sends: it may send items of others
+            self._problem, self._received = problem, True
 
     def receive(self) -> None:
+        """Raises what the call raised. The caller tells the lane in any case: _Lane.leave()."""
         with self._latch:
-            if self._received:
-                return
-            while True:
+            if not self._received:
                 try:
-                    answer = ray.get(self._references)
-                    break
-                except _LOST:  # its node went away with the answer; asking again is safe
-                    self._lane.revive()
-                    self._references = self._lane.call(self._items)
-            pid, node, answers = pickle.loads(b"".join(answer)) if isinstance(answer[0], bytes) else answer[0]
-            for item, one in zip(self._items, answers):
-                item.answer = one
-            self._received = True
-        self._lane.received(pid, node)
+                    pid, node, answers = self._get()
+                    for item, one in zip(self._items, answers, strict=True):
+                        item.answer = one
+                    self._lane.answered(pid, node)
+                except Exception as problem:
+                    self._problem = problem
+                self._received = True
+            if self._problem is not None:
+                raise self._problem
+
+    def _get(self) -> tuple[int, str, list[tuple[str, Any]]]:
+        while True:
+            try:
+                answer = ray.get(self._references)
+                return pickle.loads(b"".join(answer)) if isinstance(answer[0], bytes) else answer[0]
+            except _LOST:  # its node went away with the answer; asking again is safe
+                self._lane.revive()
+                self._references = self._lane.call(self._items)
 
 
 class _Lane:
@@ -215,16 +231,16 @@ class _Lane:
         except ray.exceptions.RayActorError as error:
             with self._latch:
                 self._failures += 1
+                self.actor = self._make()  # also for the next call, if this one is given up
                 if self._failures > MOST_FAILURES:
+                    self._failures = 0
                     raise RuntimeError(f"owners of shards cannot be started: {error}") from error
-                self.actor = self._make()
 
-    def submit(self, item: _Item) -> _Item:
+    def submit(self, item: _Item) -> None:
         with self._latch:
             self._pending.append(item)
             if self._in_flight == 0 or not item.is_small or self._gather <= 0:
                 self._send()
-        return item
 
     def _send(self) -> None:
         items, self._pending = self._pending, []
@@ -234,21 +250,29 @@ class _Lane:
             item.batch = batch
             item.sent.set()
 
-    def answer(self, item: _Item) -> tuple[str, Any]:
-        if not item.sent.wait(self._gather):
+    def send_by(self, item: _Item, deadline: float) -> None:
+        """Wait until the item is sent; at the deadline, send what is pending."""
+        if not item.sent.wait(max(0.0, deadline - time.monotonic())):
             with self._latch:
                 if item.batch is None:
                     self._send()
-        assert item.batch is not None
-        item.batch.receive()
-        return item.answer
 
-    def received(self, pid: int, node: str) -> None:
+    def answered(self, pid: int, node: str) -> None:
         with self._latch:
             if self.pid not in (0, pid):
                 self.restarts += 1
             self.pid, self.node = pid, node
-            self._in_flight -= 1
+
+    def leave(self, item: _Item) -> None:
+        """To be called for each item that was submitted, whether its answer came, its call failed or its thread was
+        interrupted: otherwise the lane would take itself for busy, and small batches would wait for ever after."""
+        with self._latch:
+            if item.batch is None:
+                if item in self._pending:
+                    self._pending.remove(item)
+            elif item.batch.is_in_flight:
+                item.batch.is_in_flight = False
+                self._in_flight -= 1
             if self._pending and self._in_flight == 0:
                 self._send()
 
@@ -302,30 +326,39 @@ class Owners:
         }
         self._latch = threading.Lock()
         self._lanes: list[_Lane] = []
-        self._second: dict[int, int] = {}
+        self._second: dict[int, int] = {}  # of shards of the split points that the load is of
+        self._load: Counter[int] | None = None  # what these second owners follow
+        self._counted: Counter[int] = Counter()  # this load, at the last look
+        self._recent: Counter[int] = Counter()  # the load since, and half of what it was then
         self._turn = self._first_owners = 0
         self._threads = 1  # of each owner
         self._node = ""  # of this process
 
-    def _start(self, bounds: Bounds) -> None:
-        with self._latch:
-            if self._lanes:
-                return
+    def _start(self, bounds: Bounds) -> dict[int, int]:
+        """Follow the bounds: owners, loads and second owners begin again with new split points. Returns the second
+        owners of the shards of these bounds. With the latch."""
+        is_followed = self.traffic.follow(bounds)
+        is_new = is_followed and self._load is not self.traffic.load
+        if is_new:
+            self._load = self.traffic.load
+            self._second, self._counted, self._recent = {}, Counter(), Counter()
+        if is_new or not self._lanes:
             self._node = ray.get_runtime_context().get_node_id()
-            wanted = self._wanted or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            self._first_owners = min(wanted, len(bounds.ranges))
-            # Owners share the cores of their nodes; threads of several would wait for each other.
             cores = int(ray.cluster_resources().get("CPU", 1))
-            self._threads = max(1, int(self._options["num_cpus"]) or cores // self._first_owners)
-            self._lanes = [_Lane(self._make, self._gather) for _ in range(self._first_owners)]
+            self._first_owners = min(self._wanted or max(1, cores), len(bounds.ranges))
+            if not self._lanes:
+                # Owners share the cores of their nodes; threads of several would wait for each other.
+                self._threads = max(1, int(self._options["num_cpus"]) or cores // self._first_owners)
+            while len(self._lanes) < self._first_owners:
+                self._lanes.append(_Lane(self._make, self._gather))
+        return self._second if is_followed else {}
 
     def _make(self) -> Any:
         return ray.remote(_Owner).options(**self._options).remote(self.root, self._threads, self._device)
 
-    def owners_of(self, bounds: Bounds, n: int) -> list[int]:
+    def _owners_of(self, bounds: Bounds, second: dict[int, int], n: int) -> list[int]:
         first = n * self._first_owners // len(bounds.ranges)
-        second = self._second.get(n)
-        return [first] if second is None or second == first else [first, second]
+        return [first] if second.get(n, first) == first else [first, second[n]]
 
     def ask(self, bounds: Bounds, requests: list[Request]) -> list[Any]:
         lanes, parts = self._route(bounds, [request.range for request in requests])
@@ -335,9 +368,9 @@ class Owners:
             packed = pack([request.arguments for request in mine])
             weight = sum(request.weight for request in mine)
             item = _Item(bounds.generation, [request.range for request in mine], mine[0].operation, packed, weight)
-            items.append((lanes[owner], lanes[owner].submit(item)))
+            items.append((lanes[owner], item))
         answers: list[Any] = [None] * len(requests)
-        for which, content in zip(parts.values(), self._receive(bounds, items)):
+        for which, content in zip(parts.values(), self._exchange(bounds, items)):
             for i, one in zip(which, unpack(content)):
                 answers[i] = one
         self.traffic.add(bounds, requests, answers, len(items))
@@ -359,8 +392,8 @@ class Owners:
         items = []
         for owner, ranges in parts.items():
             item = _Item(bounds.generation, ranges, "find_mine", arguments, n, shared, n // 8 + 1000)
-            items.append((lanes[owner], lanes[owner].submit(item)))
-        answers = self._receive(bounds, items)
+            items.append((lanes[owner], item))
+        answers = self._exchange(bounds, items)
         work = [pair for ranges, (_, _, counts) in zip(parts.values(), answers) for pair in zip(ranges, counts)]
         sent, received = sum(array.nbytes for array in arrays), bytes_of([answer[:2] for answer in answers])
         self.traffic.count(bounds, len(items), sent, received, [pair for pair in work if pair[1]])
@@ -368,54 +401,83 @@ class Owners:
 
     def _route(self, bounds: Bounds, ranges: list[int]) -> tuple[list[_Lane], dict[int, list[int]]]:
         """The lanes, and for each owner which elements of `ranges` it is asked."""
-        self._start(bounds)
         with self._latch:
+            second = self._start(bounds)
             self._turn += 1
             turn = self._turn
-            if turn % LOAD_CHECK == 0:
+            if turn % LOAD_CHECK == 0 and second is self._second:
                 self._spread(bounds)
             parts: dict[int, list[int]] = {}
             for i, range_ in enumerate(ranges):
-                owners = self.owners_of(bounds, int(bounds.full[range_]))
+                owners = self._owners_of(bounds, second, int(bounds.full[range_]))
                 parts.setdefault(owners[turn % len(owners)], []).append(i)
             return list(self._lanes), parts
 
-    def _receive(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
-        """The answers of all items, or the first problem when all of them have come."""
-        answers = [lane.answer(item) for lane, item in items]
-        for kind, content in answers:
+    def _exchange(self, bounds: Bounds, items: list[tuple[_Lane, _Item]]) -> list[Any]:
+        """The answers of all items, or the first problem when all of them have come. All items are sent before the
+        first answer is waited for: otherwise a slow owner would delay what is pending for the next one."""
+        problems: list[Exception] = []
+        try:
+            for lane, item in items:
+                lane.submit(item)
+            deadline = time.monotonic() + self._gather
+            for lane, item in items:
+                lane.send_by(item, deadline)
+            for lane, item in items:
+                assert item.batch is not None
+                try:
+                    item.batch.receive()
+                except Exception as problem:
+                    problems.append(problem)
+                lane.leave(item)
+        finally:
+            for lane, item in items:
+                lane.leave(item)
+        if problems:
+            raise problems[0]
+        for _, item in items:
+            kind, content = item.answer
             if kind != "answers":
                 raise Stale(bounds.generation) if kind == "stale" else content
-        return [content for _, content in answers]
+        return [item.answer[1] for _, item in items]
 
     def _spread(self, bounds: Bounds) -> None:
-        """Second owners for shards with more than twice the median load."""
-        load = self.traffic.load
-        if len(bounds.full) < 2:
+        """Second owners for shards with more than twice the median load. Those whose load is down to the median lose
+        theirs. With the latch."""
+        shards, total = bounds.full.tolist(), self.traffic.load_of(bounds)
+        self._recent = Counter({n: self._recent[n] // 2 + total[n] - self._counted[n] for n in shards})
+        self._counted = total
+        load = self._recent
+        if len(shards) < 2:
             return
-        median = float(np.median([load[int(n)] for n in bounds.full]))
+        median = float(np.median([load[n] for n in shards]))
+        for n in shards:
+            if load[n] <= median:
+                self._second.pop(n, None)
         work = [0] * len(self._lanes)
-        for n in bounds.full.tolist():
-            for owner in self.owners_of(bounds, n):
-                work[owner] += load[n]
-        for n in bounds.full.tolist():
-            if load[n] > 2 * median and len(self.owners_of(bounds, n)) == 1:
-                first = self.owners_of(bounds, n)[0]
+        for n in shards:
+            owners = self._owners_of(bounds, self._second, n)
+            for owner in owners:
+                work[owner] += load[n] // len(owners)
+        for n in shards:
+            owners = self._owners_of(bounds, self._second, n)
+            if load[n] > 2 * median and len(owners) == 1:
                 if len(self._lanes) == 1:
                     self._lanes.append(_Lane(self._make, self._gather))
                     work.append(0)
-                    first = 0
-                second = min((o for o in range(len(self._lanes)) if o != first), key=lambda o: work[o])
+                second = min((o for o in range(len(self._lanes)) if o != owners[0]), key=lambda o: work[o])
                 self._second[n] = second
+                work[owners[0]] -= load[n] // 2
                 work[second] += load[n] // 2
 
     def status(self, bounds: Bounds) -> dict[str, Any]:
-        self._start(bounds)
-        owners = [{"owner": i, **lane.status()} for i, lane in enumerate(self._lanes)]
+        with self._latch:
+            second, lanes = dict(self._start(bounds)), list(self._lanes)
+        owners = [{"owner": i, **lane.status()} for i, lane in enumerate(lanes)]
         return {
             "backend": "ray",
             "owners": owners,
-            "shards": shards_of(bounds, self.traffic.load, lambda n: self.owners_of(bounds, n)),
+            "shards": shards_of(bounds, self.traffic.load_of(bounds), lambda n: self._owners_of(bounds, second, n)),
             "traffic": self.traffic.status(),
         }
 
@@ -423,6 +485,7 @@ class Owners:
         """End the owners; those of a session of Ray that was shut down have ended with it."""
         with self._latch:
             lanes, self._lanes = self._lanes, []
+            self._load = None  # second owners have ended, too
         if self._session == _session():
             for lane in lanes:
                 ray.kill(lane.actor)
