@@ -32,7 +32,7 @@ class host_tree {
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
   virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                    std::uint8_t* found) const = 0;
+                    std::uint8_t* found, const query_options& options) const = 0;
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
                      std::uint64_t* counts) const = 0;
   /// Writes the number of elements with a smaller key or, with bound_type::upper, with a key that is not greater.

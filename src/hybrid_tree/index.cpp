@@ -112,8 +112,8 @@ class hybrid_tree_index final : public hybrid_index {
     return v;
   }
 
-  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-            const hybrid_query_options& how) const override {
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const hybrid_query_options& how,
+            const execution&) const override {
     const auto lock = gate_.lock_shared();
     ask(finding(keys, n, values, found, how.copies), how);
   }
@@ -123,13 +123,13 @@ class hybrid_tree_index final : public hybrid_index {
     const range_head_request rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
     ask(listing(rows, n, how.copies), how);
   }
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-            std::uint8_t* found) const override {
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const query_options& options, const execution&) const override {
     const auto lock = gate_.lock_shared();
-    if (n != 0) host_tree_->seek(kind, keys, n, out_keys, out_values, found);
+    if (n != 0) host_tree_->seek(kind, keys, n, out_keys, out_values, found, options);
   }
-  void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
-             std::uint64_t* counts) const override {
+  void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+             const execution&) const override {
     const auto lock = gate_.lock_shared();
     if (n != 0) host_tree_->count(lo, hi, n, options, counts);
   }
@@ -146,13 +146,13 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = gate_.lock_shared();
     return host_tree_->estimate(lo, hi);
   }
-  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
-                                    const range_options& options) const override {
+  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                    const execution&) const override {
     const auto lock = gate_.lock_shared();
     return host_tree_->range(lo, hi, n, options);
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                 std::uint8_t* found) const override {
+                 std::uint8_t* found, const execution&) const override {
     const auto lock = gate_.lock_shared();
     if (n != 0) host_tree_->aggregate(op, lo, hi, n, ends, out, found);
   }

@@ -30,9 +30,9 @@ class static_host_tree final : public host_tree {
                  std::uint8_t* found) const override {
     tree_->find_from(lines, keys, n, values, found);
   }
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-            std::uint8_t* found) const override {
-    tree_->seek(kind, keys, n, out_keys, out_values, found, {}, now());
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const query_options& options) const override {
+    tree_->seek(kind, keys, n, out_keys, out_values, found, options, now());
   }
   void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
              std::uint64_t* counts) const override {

@@ -45,7 +45,7 @@ class radix_under_test {
                                                        : radix_slice::successor;
     return tree_->list(what, lo.raw(), hi.raw(), {}, {device_.default_stream(), true});
   }
-  void write(espalier::detail::radix_write what, const byte_string_batch& keys, const void* values, void* done,
+  void write(write_op what, const byte_string_batch& keys, const void* values, void* done,
              radix_path path, bool wait = true) {
     tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {device_.default_stream(), wait});
   }
