@@ -239,10 +239,10 @@ inline constexpr std::array host_memory_names{
     named<host_memory_kind>{"pinned", host_memory_kind::pinned},
     named<host_memory_kind>{"ordinary", host_memory_kind::ordinary},
 };
-inline constexpr std::array handling_names{
-    named<queue_depth>{"sequential", queue_depth::sequential},
-    named<queue_depth>{"pipelined", queue_depth::pipelined},
-    named<queue_depth>{"double-buffered", queue_depth::double_buffered},
+inline constexpr std::array queue_depth_names{
+    named<unsigned>{"sequential", 0},
+    named<unsigned>{"pipelined", 1},
+    named<unsigned>{"double-buffered", 2},
 };
 inline constexpr std::array pages_names{
     named<page_configuration>{"huge", page_configuration::huge},

@@ -202,7 +202,7 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   hybrid_choices h;
   h.layouts = parse_names("layout", layout_names, or_else(raw.layout, "implicit"));
   h.placements = parse_names("placement", placement_names, or_else(raw.placement, "automatic"));
-  h.handlings = parse_names("buckets", handling_names, or_else(raw.buckets, "double-buffered"));
+  h.queue_depths = parse_names("buckets", queue_depth_names, or_else(raw.buckets, "double-buffered"));
   h.buckets = parse_numbers("bucket", or_else(raw.bucket, "2^21"));
   for (const auto b : h.buckets) {
     if (b == 0 || b > most_bucket) {
@@ -223,7 +223,7 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   if (!regular && !raw.fill.empty())
     throw bad_arguments("--fill is for --layout regular: the implicit one has no gaps.");
   if (!regular && !raw.way.empty())
-    throw bad_arguments("--way is for --layout regular: the implicit one is built anew.");
+    throw bad_arguments("--way is for --layout regular: every write rebuilds the implicit layout.");
   return h;
 }
 

@@ -240,7 +240,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     });
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-            const execution& ex) const override {
+            const query_options&, const execution& ex) const override {
     if (n == 0) return;
     read(ex, n, [=, this](Context& context) {
       const input in(context, keys, n * key_bytes());
@@ -297,7 +297,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                     const execution& ex) const override {
-    const execution beside{ex.order, ex.wait || !Context::on_gpu};
+    const execution shared{ex.order, ex.wait || !Context::on_gpu};
     range_buffers result;
     const auto once = [&](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
@@ -305,12 +305,12 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     };
     // If a write took place between counting and copying, the read is repeated, finally with exclusive access.
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
-      read(beside, n, once, true);
+      read(shared, n, once, true);
       if (result.total != ranges::changed) return result;
     }
-    const_cast<blink_index_impl*>(this)->lock_exclusive(beside, once);
+    const_cast<blink_index_impl*>(this)->lock_exclusive(shared, once);
     if (result.total == ranges::changed)
-      throw error("range: refs wrote to the tree all the while; ask when they are done.");
+      throw error("range: refs changed the range during three attempts; repeat the call when they are done.");
     return result;
   }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
@@ -366,7 +366,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       work({&tree_.view, list.highs.data(), list.ids.size() == 0 ? nullptr : list.ids.data(), list.highs.size()});
     };
     // A GPU needs the number of each leaf; CPU threads find their parts by inner nodes.
-    bool alone_at_it = others == visit_concurrency::nobody;
+    bool alone_at_it = others == visit_concurrency::none;
     if (!alone_at_it) {
       read(ex, leaves_now(), [&](Context&) {
         alone_at_it = Context::on_gpu && tree_.listed.highs.size() == 0;
@@ -515,9 +515,9 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     context.zero(problems.data(), 4);
     context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
     const std::uint32_t found = context.read(problems.data());
-    if ((found & check_op::unknown) != 0) throw error("apply: an element of ops is no blink_op; nothing was changed.");
+    if ((found & check_op::unknown) != 0) throw error("apply: ops has a value that is not a blink_op; nothing was changed.");
     if ((found & check_op::needs_values) != 0)
-      throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
+      throw error("apply: ops has inserts, assignments or updates, which need values; nothing was changed.");
   }
 
   /// Returns false, with nothing changed, if the batch has to be executed element by element.

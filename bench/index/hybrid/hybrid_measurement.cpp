@@ -32,8 +32,8 @@ std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucke
       if (first_bucket) list.push_back({});
       continue;
     }
-    for (const auto handling : what.hybrid.handlings) {
-      for (const auto balance : what.hybrid.balances) list.push_back({placement, handling, balance});
+    for (const auto depth : what.hybrid.queue_depths) {
+      for (const auto balance : what.hybrid.balances) list.push_back({placement, depth, balance});
     }
   }
   return list;
@@ -54,7 +54,7 @@ std::vector<update_mode> update_ways(operation op, const options& what, hybrid_l
 hybrid_query_options query_for(const hybrid_way& way) {
   hybrid_query_options how;
   how.placement = way.placement;
-  how.buckets = way.handling;
+  how.queue_depth = way.queue_depth;
   if (way.balance == balancing::none) how.balance = load_balance{};
   return how;
 }
@@ -271,7 +271,7 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   finish_row(r.queries, r);
   const hybrid_stats s = tree_.stats();
   r.hybrid->placement = name_in(placement_names, way.placement);
-  r.hybrid->handling = name_in(handling_names, way.handling);
+  r.hybrid->handling = name_in(queue_depth_names, way.queue_depth);
   r.hybrid->bucket = shape.bucket;
   if (s.reads_leaves) r.hybrid->leaf_cache = s.leaf_cache_bytes;
   r.hybrid->balance = name_in(balancing_names, way.balance);
