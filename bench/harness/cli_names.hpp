@@ -114,7 +114,7 @@ inline constexpr std::array index_names{
 inline constexpr std::array long_key_names{
     named<long_key_mode>{"on-device", long_key_mode::on_device},
     named<long_key_mode>{"in-host-memory", long_key_mode::in_host_memory},
-    named<long_key_mode>{"beside", long_key_mode::beside},
+    named<long_key_mode>{"host-replica", long_key_mode::host_replica},
 };
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},

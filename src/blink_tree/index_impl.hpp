@@ -52,7 +52,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   using combiner = batch_combiner<Context, P, storage>;
   using ranges = range_reader<Context, P, storage>;
   using reads = typename Context::template reads<P>;
-  using how = writing<P, U>;
+  using traits = protocol_traits<P, U>;
   using input = staged_input<Context>;
   using output = staged_output<Context>;
 
@@ -208,7 +208,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_find_job<view_type> job{tree_.view, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
       if (!find_in_buckets(context, job, n, options))
-        context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+        context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       out.copy_back(context);
       mask.copy_back(context);
     });
@@ -228,7 +228,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
                                void* values, std::uint8_t* found) const override {
     return from_lines(builds, [=, this](Context& context) {
       blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
     });
   }
   [[nodiscard]] bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
@@ -249,7 +249,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
                                     k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       k.copy_back(context);
       v.copy_back(context);
       mask.copy_back(context);
@@ -353,7 +353,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       job.op = op;
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       results.copy_back(context);
       mask.copy_back(context);
     });
@@ -412,7 +412,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
       if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.reads_ask_inner_nodes()) return false;
       bool done = false;
-      const auto work = [&] { done = context.template launch_in_buckets<reads, how>(job, leaf_bytes, n); };
+      const auto work = [&] { done = context.template launch_in_buckets<reads, traits>(job, leaf_bytes, n); };
       if (options.plan == query_plan::partition_first) {
         work();
         return done;
@@ -515,7 +515,8 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     context.zero(problems.data(), 4);
     context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
     const std::uint32_t found = context.read(problems.data());
-    if ((found & check_op::unknown) != 0) throw error("apply: ops has a value that is not a blink_op; nothing was changed.");
+    if ((found & check_op::unknown) != 0)
+      throw error("apply: ops has a value that is not a blink_op; nothing was changed.");
     if ((found & check_op::needs_values) != 0)
       throw error("apply: ops has inserts, assignments or updates, which need values; nothing was changed.");
   }

@@ -107,7 +107,7 @@ class radix_index_impl final : public radix_index {
         const keys_in in(context, keys, true);
         const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
         tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
-        if (options_.long_keys == long_key_mode::beside)
+        if (options_.long_keys == long_key_mode::host_replica)
           long_key_tree_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
       });
     });
@@ -326,7 +326,7 @@ class radix_index_impl final : public radix_index {
   template <class WriteTree>
   void in_step(Context& context, write_op op, const byte_batch& keys, std::size_t n, const void* values,
                radix_path path, const WriteTree& write_tree) {
-    if (options_.long_keys != long_key_mode::beside) return write_tree();
+    if (options_.long_keys != long_key_mode::host_replica) return write_tree();
     if (!long_key_tree_) make_long_key_tree(context);
     const auto change = long_key_tree_->write(context, op, keys, n, values, path);
     try {

@@ -136,7 +136,7 @@ class blink_tree_ref {
  private:
   static ESPALIER_INLINE write_result result(blink_outcome outcome, write_result done, write_result unchanged) {
     return outcome == blink_outcome::done        ? done
-           : outcome == blink_outcome::unchanged ? unchanged
+           : outcome == blink_outcome::not_done ? unchanged
                                                  : write_result::out_of_nodes;
   }
   template <class Team>

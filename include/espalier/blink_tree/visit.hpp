@@ -80,7 +80,7 @@ class leaf_pieces {
   }
 
  private:
-  using reads = typename detail::writing<Policy::protocol, Policy::inner>::reads;
+  using reads = typename detail::protocol_traits<Policy::protocol, Policy::inner>::reads;
   using reader = blink_reader<scalar_team, reads, view>;
   using descent = descender<scalar_team, reads, view>;
   using latch = typename reads::latch;
