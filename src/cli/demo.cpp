@@ -18,7 +18,7 @@ namespace espalier::cli {
 
 void add_demo(CLI::App& app, action& chosen) {
   auto* command =
-      app.add_subcommand("demo", "Build an index of 10 million keys and ask it beside std::map and binary search.");
+      app.add_subcommand("demo", "Build an index of 10 million keys and compare it with std::map and binary search.");
   auto keys = std::make_shared<std::string>("10000000");
   command->add_option("--keys", *keys, "Keys in the index")->capture_default_str();
   command->footer("Example:\n  espalier demo --keys 1000000");
