@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/harness/errors.hpp"
+#include "cli/errors.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/hybrid_tree/options.hpp"
@@ -421,7 +421,7 @@ decltype(auto) with_built_type(scalar_kind kind, F&& f) {
   if constexpr (all_types_are_built) {
     return with_type(kind, std::forward<F>(f));
   } else {
-    if (!is_built(kind)) throw bad_arguments("Keys and values of this type are not built into this program.");
+    if (!is_built(kind)) throw cli::bad_arguments("Keys and values of this type are not built into this program.");
     if (kind == scalar_kind::u64) return f.template operator()<std::uint64_t>();
     return f.template operator()<std::uint32_t>();
   }

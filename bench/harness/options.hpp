@@ -9,7 +9,7 @@
 
 #include "bench/data/byte_generators.hpp"
 #include "bench/harness/cli_names.hpp"
-#include "bench/harness/errors.hpp"
+#include "cli/errors.hpp"
 
 namespace espalier::bench {
 

@@ -14,7 +14,6 @@
 namespace espalier::cli {
 namespace {
 
-using bench::bad_arguments;
 using bench::choices;
 using bench::index_kind;
 using bench::raw_options;

@@ -26,7 +26,7 @@ void add_demo(CLI::App& app, action& chosen) {
     chosen = [keys] {
       const std::uint64_t n = bench::parse_number("keys", *keys);
       if (n > 100'000'000) {
-        throw bench::bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
+        throw bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
       }
       bench::run_demo(n, std::cout);
 #ifdef ESPALIER_HAS_ENGINE

@@ -171,10 +171,10 @@ void hybrid_measurement::need_tree(const tree_shape& shape) {
 
 void hybrid_measurement::require_valid(operation op, std::uint64_t size) const {
   if (const std::uint64_t n = tree_.stats().size; n != size)
-    throw wrong_answer(fmt::format("{}: the tree has {} keys, but must have {}.", name_of(op), n, size));
+    throw cli::wrong_answer(fmt::format("{}: the tree has {} keys, but must have {}.", name_of(op), n, size));
   if (size > most_validated_keys) return;
   if (const validation v = tree_.validate(); !v)
-    throw wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
+    throw cli::wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
 }
 
 /// Builds from pairs in key order.
@@ -399,8 +399,8 @@ double hybrid_measurement::write_once(operation op, const blink_script& script, 
   if (const auto wrong = std::find_if(marks.begin(), marks.end(), [&](auto m) { return m != right; });
       wrong != marks.end()) {
     const auto i = static_cast<std::size_t>(wrong - marks.begin());
-    throw wrong_answer(fmt::format("{}: element {} (key {}): the tree answers {}, but {} is right.", name_of(op), i,
-                                   text_of(step.keys, i), *wrong, right));
+    throw cli::wrong_answer(fmt::format("{}: element {} (key {}): the tree answers {}, but {} is right.", name_of(op),
+                                        i, text_of(step.keys, i), *wrong, right));
   }
   return seconds;
 }
@@ -412,7 +412,7 @@ void hybrid_measurement::require_contents(operation op, const blink_script& scri
   const request ask{all.keys.data(), nullptr, all.size(), {out[0].data(), out[1].data()}, 0, {}, true, {}};
   tree_.ask(operation::find, ask, {});
   if (auto wrong = wrong_step(all, spec(), out, "the tree afterwards")) {
-    throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+    throw cli::wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
   }
 }
 
