@@ -73,8 +73,8 @@ class host_long_key_tree {
     buffer<std::uint8_t> found;
   };
   /// `keys` and `values` are in the device's memory. Strong exception guarantee.
-  [[nodiscard]] change write(Context& context, write_op op, const byte_batch& keys, std::size_t n,
-                             const void* values, radix_path path) {
+  [[nodiscard]] change write(Context& context, write_op op, const byte_batch& keys, std::size_t n, const void* values,
+                             radix_path path) {
     change c;
     c.part = take(context, keys, n, values);
     const std::size_t m = c.part.n;

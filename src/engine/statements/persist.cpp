@@ -204,8 +204,8 @@ std::unique_ptr<table_index> session::loaded_or_built(const indexed_table& table
   record_layout(index.name, content, std::nullopt);
   if (!problem.empty()) {
     const std::scoped_lock lock(opening_);
-    warnings_.push_back(fmt::format("{}: index '{}' was rebuilt from the rows of table '{}'.", problem,
-                                    index.name, table.name));
+    warnings_.push_back(
+        fmt::format("{}: index '{}' was rebuilt from the rows of table '{}'.", problem, index.name, table.name));
   }
   return built;
 }

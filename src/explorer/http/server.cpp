@@ -85,7 +85,8 @@ struct server::parts : service {
     const std::string host = asked.header("host");
     if (!is_own_host(host, options.host, http.port()))
       throw refused(403, "Unexpected Host header. Open the address printed at start-up.");
-    if (!is_own_origin(asked.header("origin"), host)) throw refused(403, "Unexpected Origin header. Use the page of the explorer.");
+    if (!is_own_origin(asked.header("origin"), host))
+      throw refused(403, "Unexpected Origin header. Use the page of the explorer.");
     if (!knows_token(asked))
       throw refused(401, "Missing or wrong token. Open the address printed at start-up, which ends with the token.");
     const std::size_t most = all.most_body(asked);
