@@ -60,7 +60,7 @@ class HybridTree : public testing::TestWithParam<const setting*> {
   static void expect_finds(const tree_of<Key>& tree, const oracle<Key>& all, std::size_t n = 3000) {
     const std::vector<Key> keys = questions(all, n);
     for (const hybrid_query_options& way : all_ways()) {
-      SCOPED_TRACE(to_string(way.placement) + ", " + to_string(way.buckets) +
+      SCOPED_TRACE(to_string(way.placement) + ", queue depth " + std::to_string(way.queue_depth) +
                    (way.balance ? ", " + std::to_string(way.balance->levels) : ""));
       std::vector<std::uint64_t> values(n, 99);
       std::vector<std::uint8_t> found(n, 9), mask(n, 9);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "espalier/device/cpu.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "hybrid_tree/host_tree.hpp"
 #include "support/failing_pool.hpp"
