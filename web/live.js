@@ -65,7 +65,7 @@ const form_text = (limits) => `
         'Keys, with anything but digits between', '<textarea id="pasted-keys" rows="4" spellcheck="false"></textarea>')}
   ${three_buttons('')}
 </form></details>
-<p><button type="button" id="maintain" title="Makes the upper levels anew">Maintain</button></p>
+<p><button type="button" id="maintain" title="Rebuilds the inner levels">Maintain</button></p>
 <p id="answer" class="answer" role="status"></p>`;
 
 const verbs = {
@@ -76,7 +76,7 @@ const verbs = {
 };
 
 function result_text(result) {
-  if (result.op === 'maintain') return 'The upper levels were made anew.';
+  if (result.op === 'maintain') return 'The inner levels were rebuilt.';
   if (result.op === 'range') {
     const keys = result.keys ?? [];
     const shown = keys.slice(0, 12).join(', ');

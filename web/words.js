@@ -72,7 +72,7 @@ const sentences = {
   branch: (e) => `puts ${e.new} (node4) between ${e.n} and ${e.child}`,
   drop: (e) => `takes ${e.child} from ${e.n}${e.n === 'i0' ? '' : `, at byte ${e.key}`                                                }`,
   join: (e) => `removes ${e.gone}: ${e.n} leads to its last child ${e.child}`,
-  state: (e) => `finds the tree made anew: ${e.why}`,
+  state: (e) => `finds the tree rebuilt: ${e.why}`,
 };
 
 /// What was done, without who did it.

@@ -323,7 +323,7 @@ answers expected_neighbours(operation op, const workload& data, const query_set&
 void require_right(operation op, const data_spec& spec, const query_view& input, const answers& ours,
                    const answers& expected) {
   if (auto wrong = difference(op, spec, input, ours, expected, "the reference", input.size())) {
-    throw wrong_answer(*wrong);
+    throw cli::wrong_answer(*wrong);
   }
 }
 

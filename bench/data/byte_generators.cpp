@@ -123,36 +123,38 @@ class uuid_shape final : public byte_shape {
 
 void refuse_short(const byte_spec& spec, unsigned least) {
   if (spec.key_length == 0 || spec.key_length >= least) return;
-  throw bad_arguments(fmt::format("--key-length {} is too short for {}: give at least {}, or 0 for natural lengths.",
-                                  spec.key_length, name_of(spec.shape), least));
+  throw cli::bad_arguments(
+      fmt::format("--key-length {} is too short for {}: give at least {}, or 0 for natural lengths.", spec.key_length,
+                  name_of(spec.shape), least));
 }
 
 /// Returns the spec with its length filled in if it is known.
 byte_spec checked(byte_spec spec) {
   if (!(spec.long_share >= 0 && spec.long_share <= 1)) {
-    throw bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", spec.long_share));
+    throw cli::bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", spec.long_share));
   }
   if (spec.key_length > most_key_length) {
-    throw bad_arguments(fmt::format("--key-length {} is too long: give at most {}.", spec.key_length, most_key_length));
+    throw cli::bad_arguments(
+        fmt::format("--key-length {} is too long: give at most {}.", spec.key_length, most_key_length));
   }
   switch (spec.shape) {
     case byte_data::uniform:
     case byte_data::sequential:
       if (spec.key_length == 0) {
-        throw bad_arguments(
+        throw cli::bad_arguments(
             fmt::format("--key-length 0 is not for {}: give a length of at least 1.", name_of(spec.shape)));
       }
       break;
     case byte_data::clusters:
       if (spec.key_length < cluster_shape::least_length) {
-        throw bad_arguments(fmt::format("--key-length {} is not for clusters: give a length of at least {}.",
-                                        spec.key_length, cluster_shape::least_length));
+        throw cli::bad_arguments(fmt::format("--key-length {} is not for clusters: give a length of at least {}.",
+                                             spec.key_length, cluster_shape::least_length));
       }
       break;
     case byte_data::uuids:
       if (spec.key_length == 0) spec.key_length = 16;
       if (spec.key_length != 16 && spec.key_length != 36) {
-        throw bad_arguments(
+        throw cli::bad_arguments(
             fmt::format("--key-length {} is not for uuids: give 16 for bytes or 36 for text.", spec.key_length));
       }
       break;
@@ -249,8 +251,8 @@ byte_column make_byte_column(std::uint64_t n, std::size_t one_length,
 
 void require_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n) {
   if (first <= keys.distinct() && n <= keys.distinct() - first) return;
-  throw bad_arguments(fmt::format("--key-length {}: {} has only {} keys of this length: give fewer --keys.",
-                                  keys.spec().key_length, name_of(keys.spec().shape), keys.distinct()));
+  throw cli::bad_arguments(fmt::format("--key-length {}: {} has only {} keys of this length: give fewer --keys.",
+                                       keys.spec().key_length, name_of(keys.spec().shape), keys.distinct()));
 }
 
 byte_column make_byte_keys(const byte_generator& keys, std::uint64_t first, std::uint64_t n) {

@@ -20,7 +20,7 @@ template <class Draws>
   const std::uint64_t most =
       std::min({most_keys(spec.shape, spec.key), positions - 1, std::max<std::uint64_t>(64 * wanted, 4096)});
   if (wanted >= positions) {
-    throw bad_arguments(
+    throw cli::bad_arguments(
         fmt::format("--keys: {} keys and {} new ones are more than the {} that data of {} can have: "
                     "give fewer.",
                     spec.keys, wanted - spec.keys, positions - 1, name_of(spec.key)));
@@ -29,7 +29,7 @@ template <class Draws>
     Draws d(spec, n);
     if (d.different >= wanted) return d;
     if (n >= most) {
-      throw bad_arguments(fmt::format(
+      throw cli::bad_arguments(fmt::format(
           "--keys: {} keys of distribution {} hold only {} different ones of the {} that the tree and its new keys "
           "need: give fewer --keys, or a smaller --batch or --queries.",
           name_of(spec.key), name_of(spec.shape), d.different, wanted));

@@ -22,8 +22,8 @@ std::vector<std::uint64_t> draw_numbers(const radix_data& data, std::uint64_t n,
   const std::uint64_t others = std::min(data.generator().distinct() - keys, std::max(keys, n));
   const std::uint64_t seed = mix(spec.seed ^ 0x71756572u);
   if (n != 0 && others == 0 && hit_rate < 1) {
-    throw bad_arguments(fmt::format("--hit-rate {}: {} has no keys besides those of the tree: give fewer --keys.",
-                                    hit_rate, name_of(spec.shape)));
+    throw cli::bad_arguments(fmt::format("--hit-rate {}: {} has no keys besides those of the tree: give fewer --keys.",
+                                         hit_rate, name_of(spec.shape)));
   }
   std::vector<std::uint64_t> numbers(n);
   parallel_indices(n, [&](std::uint64_t i) {

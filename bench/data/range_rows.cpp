@@ -19,8 +19,8 @@ answers make_rows(const range_set& ranges, const data_spec& spec, std::uint64_t 
 void require_right_ranges(const data_spec& spec, const query_view& input, const answers& ours,
                           const answers& expected) {
   if (ours[1].size() != expected[1].size()) {
-    throw wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
-                                   expected[1].size()));
+    throw cli::wrong_answer(fmt::format("range: the tree finds {} elements, but {} are in the ranges.", ours[1].size(),
+                                        expected[1].size()));
   }
   require_right(operation::range, spec, input, ours, expected);
 }
@@ -31,7 +31,7 @@ answers without_gaps(const answers& rows, std::uint64_t length) {
   const auto offsets = out.emplace_back(scalar_kind::u64, counts.size() + 1).as<std::uint64_t>();
   offsets[0] = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > length) throw wrong_answer(fmt::format("range-rows: row {} has {} elements.", i, counts[i]));
+    if (counts[i] > length) throw cli::wrong_answer(fmt::format("range-rows: row {} has {} elements.", i, counts[i]));
     offsets[i + 1] = offsets[i] + counts[i];
   }
   for (std::size_t c = 1; c < rows.size(); ++c) {

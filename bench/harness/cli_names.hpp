@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/harness/errors.hpp"
+#include "cli/errors.hpp"
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/core/scalar.hpp"
 #include "espalier/hybrid_tree/options.hpp"
@@ -114,7 +114,7 @@ inline constexpr std::array index_names{
 inline constexpr std::array long_key_names{
     named<long_key_mode>{"on-device", long_key_mode::on_device},
     named<long_key_mode>{"in-host-memory", long_key_mode::in_host_memory},
-    named<long_key_mode>{"beside", long_key_mode::beside},
+    named<long_key_mode>{"host-replica", long_key_mode::host_replica},
 };
 inline constexpr std::array operation_names{
     named<operation>{"build", operation::build},
@@ -239,10 +239,10 @@ inline constexpr std::array host_memory_names{
     named<host_memory_kind>{"pinned", host_memory_kind::pinned},
     named<host_memory_kind>{"ordinary", host_memory_kind::ordinary},
 };
-inline constexpr std::array handling_names{
-    named<queue_depth>{"sequential", queue_depth::sequential},
-    named<queue_depth>{"pipelined", queue_depth::pipelined},
-    named<queue_depth>{"double-buffered", queue_depth::double_buffered},
+inline constexpr std::array queue_depth_names{
+    named<unsigned>{"sequential", 0},
+    named<unsigned>{"pipelined", 1},
+    named<unsigned>{"double-buffered", 2},
 };
 inline constexpr std::array pages_names{
     named<page_configuration>{"huge", page_configuration::huge},
@@ -421,7 +421,7 @@ decltype(auto) with_built_type(scalar_kind kind, F&& f) {
   if constexpr (all_types_are_built) {
     return with_type(kind, std::forward<F>(f));
   } else {
-    if (!is_built(kind)) throw bad_arguments("Keys and values of this type are not built into this program.");
+    if (!is_built(kind)) throw cli::bad_arguments("Keys and values of this type are not built into this program.");
     if (kind == scalar_kind::u64) return f.template operator()<std::uint64_t>();
     return f.template operator()<std::uint32_t>();
   }

@@ -14,10 +14,10 @@
 #include "bench/harness/device_array.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/row.hpp"
-#include "bench/harness/text_table.hpp"
 #include "bench/harness/timing.hpp"
 #include "bench/index/static/system_under_test.hpp"
 #include "bench/peers/peer.hpp"
+#include "cli/text_table.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -54,7 +54,7 @@ class demo {
     array_ = make_cpu_peer("lower-bound", data_, threads_);
     const double theirs = step("filling a std::multimap with them (one thread)", [&] { map_->prepare(); });
 
-    text_table table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
+    cli::text_table table({"", "espalier", "std::map", "binary search", "vs std::map", "vs binary search"});
     const double n = static_cast<double>(spec_.keys);
     table.add_row({"build, keys", rate_text(n / ours), rate_text(n / theirs), "", ratio_text(theirs / ours), ""});
     for (const auto& q : questions()) {
@@ -153,10 +153,10 @@ class demo {
   }
   void check(operation op, const query_view& view, const answers& ours, const answers& theirs, const std::string& name,
              std::size_t n) const {
-    if (auto wrong = difference(op, spec_, view, ours, theirs, name, n)) throw wrong_answer(*wrong);
+    if (auto wrong = difference(op, spec_, view, ours, theirs, name, n)) throw cli::wrong_answer(*wrong);
   }
 
-  void finish(const text_table& table) {
+  void finish(const cli::text_table& table) {
     const tree_stats s = index_->stats();
     fmt::print(
         out_,

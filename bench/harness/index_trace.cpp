@@ -64,8 +64,8 @@ class trace_run {
     for (const operation op : what.operations)
       (leaves_events(op, tree_->changes()) ? recorded_ : skipped_).push_back(op);
     if (recorded_.empty()) {
-      throw bad_arguments(fmt::format("--trace: no events come of {}: choose --ops from {}.", with_commas(skipped_),
-                                      traced_operations(what.index, tree_->changes())));
+      throw cli::bad_arguments(fmt::format("--trace: no events come of {}: choose --ops from {}.",
+                                           with_commas(skipped_), traced_operations(what.index, tree_->changes())));
     }
     trace_.header = tree_->header();
     trace_.header.title = what.command.substr(0, 200);
@@ -91,7 +91,7 @@ class trace_run {
       return explorer::make_live_tree(work_.dev, std::move(request));
     } catch (const error&) {
       if (work_.no_hooks.empty()) throw;
-      throw bad_arguments(work_.no_hooks);
+      throw cli::bad_arguments(work_.no_hooks);
     }
   }
   unsigned workers_on(const device& dev) const {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/harness/cli_names.hpp"
-#include "bench/harness/text_table.hpp"
 #include "bench/index/blink/distribution_matrix.hpp"
+#include "cli/text_table.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -74,7 +74,7 @@ class matrix_table {
       head.push_back(name + " M/s");
       head.push_back(shown_ + " vs " + name);
     }
-    text_table table(head);
+    cli::text_table table(head);
     for (auto first = rows_.begin(); first != rows_.end();) {
       const auto line = line_of(**first);
       const auto last = std::find_if(first, rows_.end(), [&](const row* r) { return line_of(*r) != line; });

@@ -22,7 +22,8 @@ namespace {
 template <class Table>
 auto parse_name(std::string_view what, const Table& table, std::string_view name) {
   const auto found = from_name(table, name);
-  if (!found) throw bad_arguments(fmt::format("--{} does not know '{}': choose from {}.", what, name, choices(table)));
+  if (!found)
+    throw cli::bad_arguments(fmt::format("--{} does not know '{}': choose from {}.", what, name, choices(table)));
   return *found;
 }
 
@@ -49,7 +50,7 @@ device_choice parse_device(const std::string& text) {
   if (text == "auto") return device_choice::automatic;
   if (text == "cpu") return device_choice::cpu;
   if (text == "gpu") return device_choice::gpu;
-  throw bad_arguments(fmt::format("--device does not know '{}': choose cpu, gpu or auto.", text));
+  throw cli::bad_arguments(fmt::format("--device does not know '{}': choose cpu, gpu or auto.", text));
 }
 
 void check_peers(const std::vector<std::string>& peers) {
@@ -60,7 +61,7 @@ void check_peers(const std::vector<std::string>& peers) {
     for (const auto& p : known) {
       if (list.find(p.name) == std::string::npos) list += (list.empty() ? "" : ", ") + std::string(p.name);
     }
-    throw bad_arguments(fmt::format("--peers does not know '{}': choose from {}.", name, list));
+    throw cli::bad_arguments(fmt::format("--peers does not know '{}': choose from {}.", name, list));
   }
 }
 
@@ -82,11 +83,12 @@ std::vector<std::uint64_t> parse_queries(const std::string& text) {
 void check_operations(const options& o) {
   for (const auto op : o.operations) {
     if (!serves(o.index, op)) {
-      throw bad_arguments(fmt::format("--ops {} is not an operation of `espalier bench {}`: choose from {}.",
-                                      name_of(op), name_in(index_names, o.index), operations_of(o.index)));
+      throw cli::bad_arguments(fmt::format("--ops {} is not an operation of `espalier bench {}`: choose from {}.",
+                                           name_of(op), name_in(index_names, o.index), operations_of(o.index)));
     }
     if (updates(op) && o.value_type == no_value) {
-      throw bad_arguments(fmt::format("--ops {} changes values: give a --value-type other than none.", name_of(op)));
+      throw cli::bad_arguments(
+          fmt::format("--ops {} changes values: give a --value-type other than none.", name_of(op)));
     }
   }
 }
@@ -94,7 +96,7 @@ void check_operations(const options& o) {
 template <class Table>
 void require_built(std::string_view what, const Table& table, scalar_kind kind) {
   if (is_built(kind)) return;
-  throw bad_arguments(
+  throw cli::bad_arguments(
       fmt::format("--{} {} is not built into this program: configure it with -DESPALIER_BENCH_ALL_TYPES=ON, or choose "
                   "from {}.",
                   what, name_of(kind), built_choices(table)));
@@ -110,7 +112,8 @@ std::vector<blink_shape> parse_shapes(const raw_options& raw) {
     if (!raw.upper.empty()) above = parse_names("upper", upper_names, raw.upper);
     for (const auto u : above) {
       for (const auto s : slots) {
-        if (s > 4096) throw bad_arguments(fmt::format("--slots is '{}': give 8 to 4096, or 0 for the default.", s));
+        if (s > 4096)
+          throw cli::bad_arguments(fmt::format("--slots is '{}': give 8 to 4096, or 0 for the default.", s));
         shapes.push_back({how, u, static_cast<unsigned>(s)});
       }
     }
@@ -121,7 +124,7 @@ std::vector<blink_shape> parse_shapes(const raw_options& raw) {
 double parse_fill(const raw_options& raw, double otherwise) {
   double fill = otherwise;
   if (!raw.fill.empty() && (!parse_whole(raw.fill, fill) || !(fill >= 0.25 && fill <= 1))) {
-    throw bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
+    throw cli::bad_arguments(fmt::format("--fill is '{}': give a number from 0.25 to 1.", raw.fill));
   }
   return fill;
 }
@@ -134,16 +137,16 @@ void parse_matrix(const raw_options& raw, blink_choices& b) {
   b.batch_distributions = parse_names("batch-distribution", batch_distribution_names, raw.batch_distribution);
   b.batches = parse_numbers("batch", raw.batch.empty() ? "2^8,2^12,2^16,2^20" : raw.batch);
   for (const auto n : b.batches) {
-    if (n == 0) throw bad_arguments("--batch is '0': with --batch-distribution a batch has one key at least.");
+    if (n == 0) throw cli::bad_arguments("--batch is '0': with --batch-distribution a batch has one key at least.");
   }
   if (b.shapes.size() > 1) {
-    throw bad_arguments("--batch-distribution takes one shape: give one each of --policy, --upper and --slots.");
+    throw cli::bad_arguments("--batch-distribution takes one shape: give one each of --policy, --upper and --slots.");
   }
   const std::array unread{std::pair{"requests", !raw.requests.empty()}, std::pair{"queries", !raw.queries.empty()},
                           std::pair{"distribution", raw.distribution != "uniform"},
                           std::pair{"hit-rate", raw.hit_rate != "1"}, std::pair{"trace", !raw.trace.empty()}};
   for (const auto& [name, given] : unread) {
-    if (given) throw bad_arguments(fmt::format("--{} is not for --batch-distribution.", name));
+    if (given) throw cli::bad_arguments(fmt::format("--{} is not for --batch-distribution.", name));
   }
 }
 
@@ -152,28 +155,30 @@ void check_matrix(const options& o) {
   const bool by_ref =
       std::find(o.operations.begin(), o.operations.end(), operation::insert_by_ref) != o.operations.end();
   if (by_ref && o.blink.batch_distributions.empty()) {
-    throw bad_arguments("--ops insert-by-ref is for --batch-distribution alone: give a distribution.");
+    throw cli::bad_arguments("--ops insert-by-ref is for --batch-distribution alone: give a distribution.");
   }
   if (o.blink.batch_distributions.empty()) return;
   for (const auto op : o.operations) {
     if (op != operation::insert && op != operation::erase && op != operation::insert_by_ref) {
-      throw bad_arguments(
+      throw cli::bad_arguments(
           fmt::format("--ops {} is not for --batch-distribution: choose insert, erase, insert-by-ref.", name_of(op)));
     }
   }
   for (const auto& name : o.peers) {
     if (name != "absl-btree" && name != "std-map" && o.peers_named) {
-      throw bad_arguments(fmt::format("--peers {} is not for --batch-distribution: choose absl-btree, std-map.", name));
+      throw cli::bad_arguments(
+          fmt::format("--peers {} is not for --batch-distribution: choose absl-btree, std-map.", name));
     }
   }
   for (const auto key : o.key_types) {
     if (key != scalar_kind::u32 && key != scalar_kind::u64) {
-      throw bad_arguments(fmt::format("--key-type {} is not for --batch-distribution: choose u32, u64.", name_of(key)));
+      throw cli::bad_arguments(
+          fmt::format("--key-type {} is not for --batch-distribution: choose u32, u64.", name_of(key)));
     }
     for (const auto n : o.keys) {
       for (const auto batch : o.blink.batches) {
         if (!batch_layout(key, n, o.seed).has_room_for(batch)) {
-          throw bad_arguments(
+          throw cli::bad_arguments(
               fmt::format("--batch {} is too large for a tree of {} keys of type {}.", batch, n, name_of(key)));
         }
       }
@@ -191,7 +196,7 @@ blink_choices parse_blink(const raw_options& raw) {
   if (!raw.requests.empty()) b.requests = parse_name("requests", request_names, raw.requests);
   // The keys of a B-link tree arrive in random order, which updates follow, so there are no ranks to draw by.
   if (b.requests == request_order::normal || b.requests == request_order::gamma) {
-    throw bad_arguments(fmt::format("--requests {} is for `espalier bench hybrid` alone.", raw.requests));
+    throw cli::bad_arguments(fmt::format("--requests {} is for `espalier bench hybrid` alone.", raw.requests));
   }
   b.fill = parse_fill(raw, b.fill);
   return b;
@@ -202,11 +207,11 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   hybrid_choices h;
   h.layouts = parse_names("layout", layout_names, or_else(raw.layout, "implicit"));
   h.placements = parse_names("placement", placement_names, or_else(raw.placement, "automatic"));
-  h.handlings = parse_names("buckets", handling_names, or_else(raw.buckets, "double-buffered"));
+  h.queue_depths = parse_names("buckets", queue_depth_names, or_else(raw.buckets, "double-buffered"));
   h.buckets = parse_numbers("bucket", or_else(raw.bucket, "2^21"));
   for (const auto b : h.buckets) {
     if (b == 0 || b > most_bucket) {
-      throw bad_arguments(fmt::format("--bucket is '{}': give 1 to {}.", b, most_bucket));
+      throw cli::bad_arguments(fmt::format("--bucket is '{}': give 1 to {}.", b, most_bucket));
     }
   }
   h.balances = parse_names("balance", balancing_names, or_else(raw.balance, "tuned"));
@@ -216,14 +221,14 @@ hybrid_choices parse_hybrid(const raw_options& raw) {
   if (!raw.gpu_memory.empty()) h.gpu_memory = parse_number("gpu-memory", raw.gpu_memory);
   if (!raw.leaf_cache.empty()) h.leaf_cache = parse_number("leaf-cache", raw.leaf_cache);
   if (!raw.window.empty()) h.window = parse_number("window", raw.window);
-  if (h.window == 0u) throw bad_arguments("--window is '0': a window has one query at least.");
+  if (h.window == 0u) throw cli::bad_arguments("--window is '0': a window has one query at least.");
   if (!raw.host_memory.empty()) h.memory = parse_name("host-memory", host_memory_names, raw.host_memory);
   h.fill = parse_fill(raw, h.fill);
   const bool regular = std::find(h.layouts.begin(), h.layouts.end(), hybrid_layout::regular) != h.layouts.end();
   if (!regular && !raw.fill.empty())
-    throw bad_arguments("--fill is for --layout regular: the implicit one has no gaps.");
+    throw cli::bad_arguments("--fill is for --layout regular: the implicit one has no gaps.");
   if (!regular && !raw.way.empty())
-    throw bad_arguments("--way is for --layout regular: the implicit one is built anew.");
+    throw cli::bad_arguments("--way is for --layout regular: every write rebuilds the implicit layout.");
   return h;
 }
 
@@ -232,11 +237,11 @@ radix_choices parse_radix(const raw_options& raw) {
   r.paths = parse_names("path", radix_path_names, raw.path.empty() ? "automatic" : raw.path);
   if (!raw.batch.empty()) r.batches = parse_numbers("batch", raw.batch);
   for (const auto b : r.batches) {
-    if (b == 0) throw bad_arguments("--batch is '0': a batch has one key at least.");
+    if (b == 0) throw cli::bad_arguments("--batch is '0': a batch has one key at least.");
   }
   r.streams = parse_numbers("streams", raw.streams.empty() ? "0" : raw.streams);
   for (const auto s : r.streams) {
-    if (s > most_streams) throw bad_arguments(fmt::format("--streams is '{}': give at most {}.", s, most_streams));
+    if (s > most_streams) throw cli::bad_arguments(fmt::format("--streams is '{}': give at most {}.", s, most_streams));
   }
   if (!raw.location.empty()) r.places = parse_names("location", location_names, raw.location);
   return r;
@@ -246,7 +251,7 @@ radix_choices parse_radix(const raw_options& raw) {
 std::vector<byte_spec> parse_byte_data(const raw_options& raw, std::uint64_t seed) {
   double long_share = 0;
   if (!raw.long_share.empty() && !parse_whole(raw.long_share, long_share)) {
-    throw bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", raw.long_share));
+    throw cli::bad_arguments(fmt::format("--long-share is '{}': give a number from 0 to 1.", raw.long_share));
   }
   std::vector<byte_spec> sets;
   for (const auto shape : parse_names("distribution", byte_data_names, raw.distribution)) {
@@ -254,7 +259,7 @@ std::vector<byte_spec> parse_byte_data(const raw_options& raw, std::uint64_t see
     if (!raw.key_length.empty()) lengths = parse_numbers("key-length", raw.key_length);
     for (const auto length : lengths) {
       if (length > most_key_length) {
-        throw bad_arguments(fmt::format("--key-length is '{}': give at most {}.", length, most_key_length));
+        throw cli::bad_arguments(fmt::format("--key-length is '{}': give at most {}.", length, most_key_length));
       }
       sets.push_back({shape, static_cast<unsigned>(length), seed, long_share});
     }
@@ -268,7 +273,7 @@ void check_byte_data(const options& o) {
     const byte_generator generator(spec);
     for (const auto n : o.keys) {
       if (n >= 0xffffffffu) {
-        throw bad_arguments(fmt::format("--keys {} is too large for a radix tree: give fewer than 2^32 - 1.", n));
+        throw cli::bad_arguments(fmt::format("--keys {} is too large for a radix tree: give fewer than 2^32 - 1.", n));
       }
       require_keys(generator, 0, n);
     }
@@ -279,12 +284,13 @@ void check_sizes(const options& o) {
   for (const auto n : o.keys) {
     for (const auto key : o.key_types) {
       if (bytes_of(key) == 4 && n >= std::uint64_t{1} << 32) {
-        throw bad_arguments(fmt::format("--keys {} is too large for {}: give fewer than 2^32.", n, name_of(key)));
+        throw cli::bad_arguments(fmt::format("--keys {} is too large for {}: give fewer than 2^32.", n, name_of(key)));
       }
       for (const auto shape : o.distributions) {
         if (n > most_keys(shape, key)) {
-          throw bad_arguments(fmt::format("--keys {} is too large for {} keys of distribution {}: give at most {}.", n,
-                                          name_of(key), name_of(shape), most_keys(shape, key)));
+          throw cli::bad_arguments(
+              fmt::format("--keys {} is too large for {} keys of distribution {}: give at most {}.", n, name_of(key),
+                          name_of(shape), most_keys(shape, key)));
         }
       }
     }
@@ -293,8 +299,8 @@ void check_sizes(const options& o) {
     for (const auto op : o.operations) {
       const aggregates needed = needed_by(op);
       if (needed != aggregates::none && needed != *o.keep) {
-        throw bad_arguments(fmt::format("--ops {} needs --aggregates {}, or leave --aggregates out.", name_of(op),
-                                        name_in(aggregates_names, needed)));
+        throw cli::bad_arguments(fmt::format("--ops {} needs --aggregates {}, or leave --aggregates out.", name_of(op),
+                                             name_in(aggregates_names, needed)));
       }
     }
   }
@@ -302,18 +308,18 @@ void check_sizes(const options& o) {
 
 void parse_scalars(const raw_options& raw, options& o) {
   if (!parse_whole(raw.hit_rate, o.hit_rate) || !(o.hit_rate >= 0 && o.hit_rate <= 1)) {
-    throw bad_arguments(fmt::format("--hit-rate is '{}': give a number from 0 to 1.", raw.hit_rate));
+    throw cli::bad_arguments(fmt::format("--hit-rate is '{}': give a number from 0 to 1.", raw.hit_rate));
   }
   if (!raw.repeat.empty()) {
     const std::uint64_t repeat = parse_number("repeat", raw.repeat);
     if (repeat == 0 || repeat > 1000) {
-      throw bad_arguments(fmt::format("--repeat is '{}': give a number from 1 to 1000.", raw.repeat));
+      throw cli::bad_arguments(fmt::format("--repeat is '{}': give a number from 1 to 1000.", raw.repeat));
     }
     o.repeat = o.write_repeat = static_cast<unsigned>(repeat);
   }
   o.seed = parse_number("seed", raw.seed);
   for (const auto t : o.threads) {
-    if (t > 4096) throw bad_arguments(fmt::format("--threads is '{}': give at most 4096, or 0 for all cores.", t));
+    if (t > 4096) throw cli::bad_arguments(fmt::format("--threads is '{}': give at most 4096, or 0 for all cores.", t));
   }
 }
 
@@ -325,7 +331,7 @@ std::vector<std::string> split_list(std::string_view what, const std::string& te
   while (at <= text.size()) {
     const std::size_t end = std::min(text.find(',', at), text.size());
     words.push_back(text.substr(at, end - at));
-    if (words.back().empty()) throw bad_arguments(fmt::format("--{} has an empty entry in '{}'.", what, text));
+    if (words.back().empty()) throw cli::bad_arguments(fmt::format("--{} has an empty entry in '{}'.", what, text));
     at = end + 1;
   }
   return words;
@@ -343,7 +349,7 @@ std::uint64_t parse_number(std::string_view what, std::string_view text) {
       real == std::floor(real)) {
     return static_cast<std::uint64_t>(real);
   }
-  throw bad_arguments(
+  throw cli::bad_arguments(
       fmt::format("--{} is '{}': give a whole number such as 1000000, 1e6 or 2^20, below 2^64.", what, text));
 }
 
@@ -391,11 +397,11 @@ options parse_options(const raw_options& raw) {
   check_peers(o.peers);
   o.threads = parse_numbers("threads", raw.threads);
   if (!raw.range_length.empty()) o.range_length = parse_number("range-length", raw.range_length);
-  if (o.range_length == 0u) throw bad_arguments("--range-length is '0': a range has one element at least.");
+  if (o.range_length == 0u) throw cli::bad_arguments("--range-length is '0': a range has one element at least.");
   if (!raw.plan.empty()) o.how = parse_name("plan", plan_names, raw.plan);
   if (o.index == index_kind::blink && o.how != query_plan::automatic && o.how != query_plan::scattered &&
       o.how != query_plan::partition_first) {
-    throw bad_arguments(
+    throw cli::bad_arguments(
         fmt::format("--plan {} is not of `espalier bench blink`: choose from automatic, scattered, "
                     "partition_first.",
                     raw.plan));

@@ -9,7 +9,7 @@
 
 #include "bench/data/byte_generators.hpp"
 #include "bench/harness/cli_names.hpp"
-#include "bench/harness/errors.hpp"
+#include "cli/errors.hpp"
 
 namespace espalier::bench {
 
@@ -52,7 +52,7 @@ struct radix_choices {
 struct hybrid_choices {
   std::vector<hybrid_layout> layouts;
   std::vector<hybrid_placement> placements;
-  std::vector<queue_depth> handlings;
+  std::vector<unsigned> queue_depths;
   std::vector<std::uint64_t> buckets;  ///< queries per bucket
   std::vector<balancing> balances;
   std::vector<page_configuration> pages;

@@ -10,8 +10,8 @@
 
 #include "bench/harness/machine_json.hpp"
 #include "bench/harness/row.hpp"
-#include "bench/harness/text_table.hpp"
 #include "bench/index/blink/distribution_matrix.hpp"
+#include "cli/text_table.hpp"
 
 namespace espalier::bench {
 namespace {
@@ -186,7 +186,7 @@ void write_table(const report& result, std::ostream& out) {
   if (is_matrix(result)) return write_matrix(result, out);
   const auto names = peer_names(result);
   const auto axes = differing_axes(result);
-  text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
+  cli::text_table table({"op", "device", "keys", "queries", "types", "length", "distribution", "plan"});
   for (const auto& axis : axes) table.add_column(axis.name);
   table.add_column("time");
   table.add_column("rate");

@@ -32,7 +32,7 @@ device choose_device(const options& what) {
     std::string reason = e.what();
     const std::string advice = "device::cpu()";  // the library's advice is for programs
     if (const auto at = reason.find(advice); at != std::string::npos) reason.replace(at, advice.size(), "--device cpu");
-    throw bad_arguments(fmt::format("--device gpu: {}", reason));
+    throw cli::bad_arguments(fmt::format("--device gpu: {}", reason));
   }
 }
 
@@ -81,7 +81,7 @@ class bench_run {
     if (chosen.kind() == device_kind::cpu) {
       for (const auto threads : what.threads) devices_.push_back(device::cpu(static_cast<unsigned>(threads)));
     } else {
-      if (what.search) throw bad_arguments("--node-search is for --device cpu.");
+      if (what.search) throw cli::bad_arguments("--node-search is for --device cpu.");
       devices_.push_back(chosen);
     }
     if (what.index == index_kind::blink) require_shapes();

@@ -24,10 +24,10 @@ std::string part_file(const std::string& name) { return fmt::format("part-{}.md"
 
 void check_suite(const suite_options& what, std::uint64_t least_keys, std::uint64_t most_keys) {
   if (what.most_keys < least_keys || what.most_keys > most_keys) {
-    throw bad_arguments(fmt::format("--max-keys is {}: give {} to {}.", size_text(what.most_keys),
-                                    size_text(least_keys), size_text(most_keys)));
+    throw cli::bad_arguments(fmt::format("--max-keys is {}: give {} to {}.", size_text(what.most_keys),
+                                         size_text(least_keys), size_text(most_keys)));
   }
-  if (what.base.threads.size() != 1) throw bad_arguments("--threads: a suite takes one number of threads.");
+  if (what.base.threads.size() != 1) throw cli::bad_arguments("--threads: a suite takes one number of threads.");
 }
 
 std::vector<std::string> chosen_parts(const suite_options& what, const std::vector<std::string>& all) {
@@ -38,7 +38,8 @@ std::vector<std::string> chosen_parts(const suite_options& what, const std::vect
   std::string names;
   for (const auto& name : all) names += (names.empty() ? "" : ", ") + name;
   for (const auto& name : what.parts) {
-    if (!has(all, name)) throw bad_arguments(fmt::format("--parts does not know '{}': choose from {}.", name, names));
+    if (!has(all, name))
+      throw cli::bad_arguments(fmt::format("--parts does not know '{}': choose from {}.", name, names));
   }
   std::vector<std::string> chosen = all;
   std::erase_if(chosen, [&](const std::string& name) { return !has(what.parts, name); });
@@ -67,7 +68,7 @@ suite_folder::suite_folder(std::string folder, std::string introduction, std::ve
   try {
     write("tables.md", tables());
   } catch (const std::runtime_error&) {
-    throw bad_arguments(fmt::format("--out: the folder '{}' cannot be written to.", folder_));
+    throw cli::bad_arguments(fmt::format("--out: the folder '{}' cannot be written to.", folder_));
   }
 }
 

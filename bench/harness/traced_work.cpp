@@ -52,14 +52,14 @@ void describe_hybrid(const options& what, traced_work& work) {
 
 void describe_static(traced_work& work) {
   if (work.dev.kind() != device_kind::cpu)
-    throw bad_arguments("--trace: static trees are recorded on a CPU: give --device cpu.");
+    throw cli::bad_arguments("--trace: static trees are recorded on a CPU: give --device cpu.");
 }
 
 /// The same data set with keys that fit a trace.
 void take_radix_data(const options& what, traced_work& work) {
   byte_spec spec = what.byte_data_sets.front();
   if (spec.shape != byte_data::uniform && spec.shape != byte_data::sequential) {
-    throw bad_arguments(
+    throw cli::bad_arguments(
         fmt::format("--trace: radix trees are recorded with keys of {} bytes, which {} has not: choose --distribution "
                     "uniform or sequential.",
                     traced_key_length, name_of(spec.shape)));

@@ -16,7 +16,7 @@ namespace espalier::bench {
 template <class Visit>
 [[nodiscard]] double seconds_of_visit(std::string_view who, std::uint64_t right, unsigned repeat, const Visit& visit) {
   if (const std::uint64_t checksum = visit(); checksum != right) {
-    throw wrong_answer(fmt::format("visit: the elements' checksum is {}, {}'s is {}.", right, who, checksum));
+    throw cli::wrong_answer(fmt::format("visit: the elements' checksum is {}, {}'s is {}.", right, who, checksum));
   }
   return median_seconds(repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) static_cast<void>(visit());

@@ -19,7 +19,7 @@ void ask_in_order(const Index& tree, operation op, const request& r, const How&.
     const seek_kind kind = op == operation::lower_bound ? seek_kind::lower_bound
                            : op == operation::successor ? seek_kind::successor
                                                         : seek_kind::predecessor;
-    tree.seek(kind, r.keys, r.queries, r.out[0], r.out[1], mask(2), how...);
+    tree.seek(kind, r.keys, r.queries, r.out[0], r.out[1], mask(2), {}, how...);
   } else if (op == operation::min || op == operation::max) {
     tree.aggregate(op == operation::min ? aggregate_op::min : aggregate_op::max, r.keys, r.hi, r.queries,
                    interval::closed, r.out[0], mask(1), how...);

@@ -169,7 +169,7 @@ class join_measurement {
       const Run expected(cpu, false, n);
       expected(cpu_left, cpu_right, cpu);
       if (!run.equals(expected)) {
-        throw wrong_answer(fmt::format("{} of {} rows {}: the answer is not the CPU's.", op, n, order));
+        throw cli::wrong_answer(fmt::format("{} of {} rows {}: the answer is not the CPU's.", op, n, order));
       }
     }
     row r;
@@ -199,7 +199,7 @@ std::vector<std::string> chosen_of(const char* what, const std::string& text, co
   std::vector<std::string> chosen = split_list(what, text.empty() ? known : text);
   for (const auto& name : chosen) {
     if (std::find(all.begin(), all.end(), name) == all.end()) {
-      throw bad_arguments(fmt::format("--{} does not know '{}': choose from {}.", what, name, known));
+      throw cli::bad_arguments(fmt::format("--{} does not know '{}': choose from {}.", what, name, known));
     }
   }
   return chosen;
@@ -218,7 +218,7 @@ join_choices parse_join_choices(const raw_options& raw) {
   what.places = chosen_of("places", raw.places, join_places);
   for (const auto* list : {&what.base.keys, &what.left}) {
     for (const auto n : *list) {
-      if (n == 0 || n > max_join_rows) throw bad_arguments("Sides of joins have 1 to 2^32 - 1 rows.");
+      if (n == 0 || n > max_join_rows) throw cli::bad_arguments("Sides of joins have 1 to 2^32 - 1 rows.");
     }
   }
   return what;

@@ -102,7 +102,7 @@ void blink_peers::add_questions(operation op, const workload& elements, const qu
     const stopwatch watch;
     map.ask(op, r);
     const double first = watch.seconds();
-    if (auto wrong = difference(op, elements.spec, view, expected, out, name, queries)) throw wrong_answer(*wrong);
+    if (auto wrong = difference(op, elements.spec, view, expected, out, name, queries)) throw cli::wrong_answer(*wrong);
     const double seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) map.ask(op, r);
     });
@@ -159,7 +159,7 @@ double blink_peers::run_script(operation op, const blink_script& script, ordered
   const double seconds = watch.seconds();
   for (std::size_t s = 0; s < script.steps.size(); ++s) {
     if (auto wrong = wrong_step(script.steps[s], spec, out[s], name)) {
-      throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+      throw cli::wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
     }
   }
   return seconds;

@@ -115,7 +115,8 @@ void radix_peers::add_points(operation op, const radix_questions& questions, con
     const stopwatch watch;
     who.run(1, asked, ask);
     const double first = watch.seconds();
-    if (auto wrong = difference(op, questions.keys, expected, out.fetch(), name, answered)) throw wrong_answer(*wrong);
+    if (auto wrong = difference(op, questions.keys, expected, out.fetch(), name, answered))
+      throw cli::wrong_answer(*wrong);
     const double seconds = median_seconds_after(first, what_.repeat, [&](std::size_t k) { who.run(k, asked, ask); });
     return peer_result{name, seconds, answered};
   });
@@ -142,7 +143,7 @@ void radix_peers::add_update(const radix_batch& batch, const answers& after, loc
     };
     const auto require = [&](operation op, const answers& expected, const answers& theirs) {
       if (auto wrong = difference(op, elements.keys, expected, theirs, name, elements.size())) {
-        throw wrong_answer(*wrong);
+        throw cli::wrong_answer(*wrong);
       }
     };
     done.poison();

@@ -34,7 +34,7 @@ void check_prices(const arrow::Table& answer, std::uint64_t rows, std::uint64_t 
     const std::uint64_t ts = trade_time(static_cast<std::uint64_t>(id), rows, seed);
     right = price == price_at(ts & ~std::uint64_t{1}, seed);
   }
-  if (!right) throw wrong_answer("An as-of join gave a trade a price that was not the last one before it.");
+  if (!right) throw cli::wrong_answer("An as-of join gave a trade a price that was not the last one before it.");
 }
 
 template <class T>
@@ -70,7 +70,7 @@ double kernel_seconds(const device& where, std::uint64_t rows, std::uint64_t see
   run(1);
   const auto answers = found_rows.to_vector();
   for (std::uint64_t i = 0; i < rows; ++i) {
-    if (answers[i] != trade_time(i, rows, seed) / 2) throw wrong_answer("A predecessor was not the nearest key.");
+    if (answers[i] != trade_time(i, rows, seed) / 2) throw cli::wrong_answer("A predecessor was not the nearest key.");
   }
   return median_seconds(repeat, run);
 }

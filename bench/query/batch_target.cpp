@@ -38,7 +38,7 @@ std::shared_ptr<arrow::Table> parameters(std::uint64_t count, std::uint64_t rows
 void check_sums(const arrow::Table& answer, const key_table& table, std::uint64_t count, std::uint64_t seed) {
   const std::string what = "The answers to a batch cannot be read";
   if (answer.num_rows() != static_cast<std::int64_t>(count)) {
-    throw wrong_answer("A batch has fewer or more answers than statements.");
+    throw cli::wrong_answer("A batch has fewer or more answers than statements.");
   }
   const auto rows = engine::value_of(answer.CombineChunks(), what);
   const auto cast =
@@ -47,7 +47,7 @@ void check_sums(const arrow::Table& answer, const key_table& table, std::uint64_
   for (std::uint64_t i = 0; i < count; ++i) {
     const key_range range = range_of(i, table.rows(), seed);
     if (sums.Value(static_cast<std::int64_t>(i)) != table.aggregate(key_question::sum, range)) {
-      throw wrong_answer(fmt::format("A wrong sum was given for keys {} to {}.", range.lo, range.hi));
+      throw cli::wrong_answer(fmt::format("A wrong sum was given for keys {} to {}.", range.lo, range.hi));
     }
   }
 }

@@ -24,7 +24,8 @@ const typename Type::c_type* values_of(const arrow::Table& rows, int column) {
 
 /// Returns the single value of a result as a number.
 std::int64_t number_in(const arrow::Table& answer) {
-  if (answer.num_rows() != 1 || answer.num_columns() != 1) throw wrong_answer("An aggregate has other than one value.");
+  if (answer.num_rows() != 1 || answer.num_columns() != 1)
+    throw cli::wrong_answer("An aggregate has other than one value.");
   engine::require_ok(arrow::compute::Initialize(), cannot_check);
   const auto cast = engine::value_of(arrow::compute::Cast(answer.column(0), arrow::int64()), cannot_check);
   const auto& chunk = static_cast<const arrow::Int64Array&>(*cast.chunked_array()->chunk(0));
@@ -126,7 +127,7 @@ bool key_table::has_rows(const arrow::Table& answer, const key_range& range) con
 void key_table::check(key_question question, const key_range& range, const arrow::Table& answer) const {
   const bool right =
       question == key_question::range ? has_rows(answer, range) : number_in(answer) == aggregate(question, range);
-  if (!right) throw wrong_answer(fmt::format("A wrong answer was given to {}.", statement(question, range)));
+  if (!right) throw cli::wrong_answer(fmt::format("A wrong answer was given to {}.", statement(question, range)));
 }
 
 }  // namespace espalier::bench

@@ -49,8 +49,8 @@ struct alike {
 
 alike made_alike(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
   if (ours.num_rows() != theirs.num_rows() || ours.num_columns() != theirs.num_columns()) {
-    throw wrong_answer(fmt::format("{}: {} rows of {} columns here, {} rows of {} columns there.", what,
-                                   ours.num_rows(), ours.num_columns(), theirs.num_rows(), theirs.num_columns()));
+    throw cli::wrong_answer(fmt::format("{}: {} rows of {} columns here, {} rows of {} columns there.", what,
+                                        ours.num_rows(), ours.num_columns(), theirs.num_rows(), theirs.num_columns()));
   }
   engine::require_ok(arrow::compute::Initialize(), cannot_compare);
   return {with_types(ours, *ours.schema()), with_types(theirs, *ours.schema())};
@@ -58,7 +58,7 @@ alike made_alike(const arrow::Table& ours, const arrow::Table& theirs, const std
 
 void require_equal(const arrow::Table& ours, const arrow::Table& theirs, const std::string& what) {
   if (!ours.Equals(theirs)) {
-    throw wrong_answer(fmt::format("{}: {} rows in both, but not the same ones.", what, ours.num_rows()));
+    throw cli::wrong_answer(fmt::format("{}: {} rows in both, but not the same ones.", what, ours.num_rows()));
   }
 }
 
@@ -76,7 +76,7 @@ void require_close(const std::shared_ptr<arrow::DoubleArray>& ours, const std::s
     // The comparison is false for NaN, which no measured statement returns.
     if (ours->IsNull(row) != theirs->IsNull(row) ||
         !(std::abs(a - b) <= relative * std::max(std::abs(a), std::abs(b)))) {
-      throw wrong_answer(fmt::format("{}: {} here, {} there.", what, a, b));
+      throw cli::wrong_answer(fmt::format("{}: {} here, {} there.", what, a, b));
     }
   }
 }

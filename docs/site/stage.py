@@ -32,7 +32,7 @@ CPP = [
     ("B-link tree", "blink_tree/", ["blink_tree", "blink_tree_ref", "blink_options", "blink_stats"]),
     ("Radix tree", "radix_tree/", ["radix_tree", "radix_tree_ref", "radix_options", "radix_stats"]),
     ("Hybrid tree", "hybrid_tree/", ["hybrid_tree", "hybrid_options", "hybrid_query_options", "hybrid_stats"]),
-    ("Bulk queries of static and B-link trees", "index/", ["bulk_reads"]),
+    ("Bulk calls of several trees", "index/", ["bulk_reads", "bulk_writes", "bulk_map_writes"]),
     ("Reads of single keys", "index/", ["single_key_reads", "single_key_map_writes"]),
     ("Joins", "join/", ["asof_join", "asof_options", "asof_direction", "prepared_side", "window_bounds", "prepared_spans",
                         "group_encoder", "by_column", "column_view"]),

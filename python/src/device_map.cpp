@@ -77,7 +77,7 @@ void device_map::seek(seek_kind kind, address q, std::size_t n, address keys, ad
   const device_call c(on_, handle);
   const key_batch asked(c, key_, q, n);
   tree_->seek(kind, asked.data(), n, output(keys), has_values_ ? output(values) : nullptr,
-              at_address<std::uint8_t>(found), c.run());
+              at_address<std::uint8_t>(found), {}, c.run());
   uses_.note(c.order(), handle);
 }
 

@@ -150,7 +150,7 @@ nb::object sorted_map::seek(seek_kind kind, nb::handle queries) const {
   if (has_values_) values = make_array(value_, n);
   {
     const unlocked parallel;
-    tree_->seek(kind, q.data(), n, keys.data, values.data, found.as<std::uint8_t>(), now());
+    tree_->seek(kind, q.data(), n, keys.data, values.data, found.as<std::uint8_t>(), {}, now());
   }
   return nb::make_tuple(answer(key_, keys, q.is_scalar()),
                         has_values_ ? answer(value_, values, q.is_scalar()) : nb::none(),

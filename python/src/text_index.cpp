@@ -12,7 +12,6 @@ using espalier::detail::build_radix_index;
 using espalier::detail::build_static_index;
 using espalier::detail::execution;
 using espalier::detail::radix_slice;
-using espalier::detail::radix_write;
 
 
 namespace {
@@ -55,7 +54,7 @@ text_index::text_index(column source, nb::handle values, aggregates keep) : keep
       is_sorted &= i == 0 || before[i - 1] <= before[i];
     }
   }
-  if (n != 0) tree_->write(radix_write::update, keys.raw(), number.get(), nullptr, radix_path::automatic, now());
+  if (n != 0) tree_->write(write_op::update, keys.raw(), number.get(), nullptr, radix_path::automatic, now());
   std::shared_ptr<std::uint64_t[]> starts(new std::uint64_t[distinct_ + 1]);
   std::fill_n(starts.get(), distinct_ + 1, std::uint64_t{0});
   for (std::size_t i = 0; i < n; ++i) ++starts[number[i] + 1];

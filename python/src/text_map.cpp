@@ -17,7 +17,6 @@ using espalier::detail::byte_range_buffers;
 using espalier::detail::element_type;
 using espalier::detail::execution;
 using espalier::detail::radix_slice;
-using espalier::detail::radix_write;
 
 namespace {
 
@@ -133,19 +132,19 @@ std::size_t text_map::size() const {
 
 // ---- writes ----------------------------------------------------------------------------------------------------------
 
-nb::object text_map::write(radix_write op, nb::handle keys, nb::handle values) {
+nb::object text_map::write(write_op op, nb::handle keys, nb::handle values) {
   query_batch v;
-  const bool writes_values = has_values_ && op != radix_write::erase;
+  const bool writes_values = has_values_ && op != write_op::erase;
   if (writes_values && !v.read(values, value_, false)) return nb::none();
   const text_batch k(keys, key_, "keys");
   if (writes_values) require_same_length("values", v.size(), "keys", k.size());
-  if (op != radix_write::erase) refuse_missing(k.source(), "keys");
+  if (op != write_op::erase) refuse_missing(k.source(), "keys");
   const std::size_t n = k.size();
   const new_array done = make_mask(n);
   {
     const unlocked_write released;
     const tree_pointer tree = this->tree();
-    if (op != radix_write::erase) lengthen(k.raw());
+    if (op != write_op::erase) lengthen(k.raw());
     ++version_;
     if (!k.has_nulls()) {
       tree->write(op, k.raw(), writes_values ? v.data() : nullptr, done.as<std::uint8_t>(), radix_path::automatic,
@@ -440,7 +439,7 @@ nb::dict text_map::stats() const {
 
 void bind_text_map(nb::module_& m) {
   using namespace nb::literals;
-  const auto writing = [](radix_write op) {
+  const auto writing = [](write_op op) {
     return [op](text_map& self, nb::handle k, nb::handle v) { return self.write(op, k, v); };
   };
   const auto seeking = [](radix_slice kind) {
@@ -458,10 +457,10 @@ void bind_text_map(nb::module_& m) {
           "value_dtype",
           [](const text_map& self) { return self.has_values() ? numpy_dtype(self.value_type()) : nb::none(); })
       .def_prop_ro("version", &text_map::version)
-      .def("insert", writing(radix_write::insert), nb::arg(), nb::arg().none())
-      .def("assign", writing(radix_write::insert_or_assign), nb::arg(), nb::arg().none())
-      .def("replace", writing(radix_write::update), nb::arg(), nb::arg().none())
-      .def("erase", [](text_map& self, nb::handle k) { return self.write(radix_write::erase, k, nb::none()); })
+      .def("insert", writing(write_op::insert), nb::arg(), nb::arg().none())
+      .def("assign", writing(write_op::insert_or_assign), nb::arg(), nb::arg().none())
+      .def("replace", writing(write_op::update), nb::arg(), nb::arg().none())
+      .def("erase", [](text_map& self, nb::handle k) { return self.write(write_op::erase, k, nb::none()); })
       .def("clear", &text_map::clear)
       .def("find", &text_map::find, nb::arg(), nb::arg().none())
       .def("contains", &text_map::contains)

@@ -28,7 +28,7 @@ class text_map {
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   /// Which keys were new (insert, insert_or_assign) or present (update, erase). None if the values have another type.
-  [[nodiscard]] nb::object write(espalier::detail::radix_write op, nb::handle keys, nb::handle values);
+  [[nodiscard]] nb::object write(espalier::write_op op, nb::handle keys, nb::handle values);
   void clear();
   [[nodiscard]] nb::object find(nb::handle queries, nb::handle fallback) const;
   [[nodiscard]] nb::object contains(nb::handle queries) const;

@@ -100,8 +100,9 @@ def source(header):
 def test_every_bulk_operation_of_a_tree_has_a_name(header):
     # Every bulk call has an _async form; build() is static_tree's.
     text = source(header)
-    if "public bulk_reads<" in text:
-        text += source("index/bulk_reads.hpp")
+    for base, its_header in (("bulk_reads<", "index/bulk_reads.hpp"), ("bulk_map_writes<", "index/bulk_writes.hpp")):
+        if f"public {base}" in text:
+            text += source(its_header)
     found = set(re.findall(r"\b(\w+)_async\(", text))
     assert len(found) > 15 and found == set(NAMES[header])
 

@@ -140,7 +140,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
   using numbers = buffer<std::uint32_t>;
 
   storage& tree;  ///< no other operation is in progress, and no ref is in use
-  access_gate<Context>& beside;
+  access_gate<Context>& gate;
   Context& context;
 
   /// Returns false, with nothing changed, if there is no memory for it. Throws if part of it was executed; `done` then
@@ -234,7 +234,7 @@ struct batch_combiner<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.op = op;
     job.done = nullptr;
     job.out_values = nullptr;
-    key_writer<Context, P, storage> writer{tree, beside, context, true};
+    key_writer<Context, P, storage> writer{tree, gate, context, true};
     const std::size_t all = count;
     // Every listed key is inserted or erased, because settling has searched it.
     const auto tell = [&] {

@@ -22,14 +22,14 @@ class blink_cpu_executor : public cpu_executor {
   template <protocol Protocol>
   using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
 
-  /// Threads ask the inner nodes, whether or not there were refs.
-  template <class Reads, class Writing, class Job>
+  /// On a CPU, searches consult the inner nodes with or without refs: `after_refs` is not used.
+  template <class Reads, class Traits, class Job>
   void launch_read(const Job& job, std::size_t n, [[maybe_unused]] bool after_refs) {
-    launch_on<Reads, Writing>(job, n, false);
+    launch_on<Reads, Traits>(job, n, false);
   }
   /// Plan partition_first: buckets are parts of the express lane. Returns false, with nothing answered, if the batch or
   /// the tree is too small for buckets. Throws out_of_memory before any answer was written.
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
     const auto& lane = job.tree.lane;
     if (lane.size == 0) return false;
@@ -38,7 +38,7 @@ class blink_cpu_executor : public cpu_executor {
     // (docs/design/blink-tree.md).
     constexpr std::size_t finer = 32;
     return answer_in_buckets(cpu_backend(get_device()), order(), job, lane.headers, lane.groups, finer * leaf_bytes, n,
-                             kernel_of<Reads, Writing>(job));
+                             kernel_of<Reads, Traits>(job));
   }
   /// Tests a sample: whether the queries of a batch fall into many leaves. Those of few leaves share their cache lines
   /// in any order.
@@ -57,9 +57,9 @@ class blink_cpu_executor : public cpu_executor {
     return std::unique(lines.begin(), lines.end()) - lines.begin() >= static_cast<std::ptrdiff_t>(samples / 2);
   }
   /// With `Alone`, one team executes all elements in sequence.
-  template <class Reads, class Writing, bool Alone, class Job>
+  template <class Reads, class Traits, bool Alone, class Job>
   void launch_write(const Job& job, std::size_t n) {
-    launch_on<Reads, Writing>(job, n, Alone);
+    launch_on<Reads, Traits>(job, n, Alone);
   }
   template <class Word>
   void fold(const batch_runs<Word>& batch, folded* out) {
@@ -95,25 +95,25 @@ class blink_cpu_executor : public cpu_executor {
     { return body.prefetch_address(i); }
   };
 
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   void launch_on(const Job& job, std::size_t n, bool alone) {
     if (alone) {
-      by_scalar_team<Reads, Writing>(job, 0, n);
+      by_scalar_team<Reads, Traits>(job, 0, n);
       return;
     }
-    const cpu_piece<Job> piece = kernel_of<Reads, Writing>(job);
+    const cpu_piece<Job> piece = kernel_of<Reads, Traits>(job);
     cpu_backend(get_device()).for_each_chunk(n, 512, [&](std::size_t first, std::size_t last) {
       piece(job, first, last);
     });
   }
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   static void by_scalar_team(const Job& job, std::size_t first, std::size_t last) {
-    blink_runner<scalar_team, Reads, Writing, decltype(job.tree)>::run(scalar_team{}, job, first, last);
+    blink_runner<scalar_team, Reads, Traits, decltype(job.tree)>::run(scalar_team{}, job, first, last);
   }
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   [[nodiscard]] static cpu_piece<Job> kernel_of(const Job& job) {
     const cpu_piece<Job> simd = blink_simd_kernel<Reads>(job);
-    return simd != nullptr ? simd : by_scalar_team<Reads, Writing, Job>;
+    return simd != nullptr ? simd : by_scalar_team<Reads, Traits, Job>;
   }
 };
 

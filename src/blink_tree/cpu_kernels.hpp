@@ -13,14 +13,9 @@
 
 namespace espalier::detail {
 
-/// Reads that allow for concurrent writers.
+/// Reads that are compiled for them; they allow for concurrent writers.
 template <class View>
-struct blink_cpu_kernels {
-  cpu_piece<blink_find_job<View>> find;
-  cpu_piece<blink_seek_job<View>> seek;
-  cpu_piece<blink_count_job<View>> count;
-  std::int64_t simd_target = 0;  ///< in Highway's numbering
-};
+using blink_simd_jobs = type_list<blink_find_job<View>, blink_seek_job<View>, blink_count_job<View>>;
 
 /// Trees of the default width, for which there are such kernels.
 template <class Word, unsigned V>
@@ -28,32 +23,21 @@ using default_blink_view = blink_view<Word, V, node_slots<Word>(0)>;
 
 /// Returns null if this CPU has no target of them; the caller's own code, for the baseline, then takes their place.
 template <class Word, unsigned V>
-[[nodiscard]] const blink_cpu_kernels<default_blink_view<Word, V>>* blink_simd_kernels();
+[[nodiscard]] const cpu_kernels<blink_simd_jobs<default_blink_view<Word, V>>>* blink_simd_kernels();
 
 /// The SIMD targets that both blink_simd_kernels and this CPU support, best first; it uses the first one.
 template <class Word>
 [[nodiscard]] std::vector<std::int64_t> blink_simd_targets();
-
-/// The member of the table that executes a job; null if there is none.
-template <class View, class Job>
-constexpr std::nullptr_t blink_kernel_of = nullptr;
-template <class View>
-constexpr auto blink_kernel_of<View, blink_find_job<View>> = &blink_cpu_kernels<View>::find;
-template <class View>
-constexpr auto blink_kernel_of<View, blink_seek_job<View>> = &blink_cpu_kernels<View>::seek;
-template <class View>
-constexpr auto blink_kernel_of<View, blink_count_job<View>> = &blink_cpu_kernels<View>::count;
 
 /// The kernel of a job for this CPU; null if there is none.
 template <class Reads, class Job>
 [[nodiscard]] cpu_piece<Job> blink_simd_kernel([[maybe_unused]] const Job& job) {
   using view = std::remove_cvref_t<decltype(job.tree)>;
   using shape = typename view::leaf_shape;
-  constexpr auto kernel = blink_kernel_of<view, Job>;
   if constexpr (std::is_same_v<view, default_blink_view<typename shape::word, shape::value_bytes>> &&
-                std::is_same_v<Reads, racing_reads> && kernel != nullptr) {
+                std::is_same_v<Reads, racing_reads> && cpu_kernels<blink_simd_jobs<view>>::template has<Job>) {
     const auto* table = blink_simd_kernels<typename shape::word, shape::value_bytes>();
-    if (table != nullptr) return table->*kernel;
+    if (table != nullptr) return table->template piece<Job>();
   }
   return nullptr;
 }

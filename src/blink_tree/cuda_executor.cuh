@@ -88,15 +88,16 @@ class blink_cuda_executor : public cuda_executor {
 
   /// Executes reads of n queries. After refs, whose leaves the lane does not name, searches ask the inner nodes: by
   /// right links alone, 2^20 queries of as many appended keys took minutes.
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   void launch_read(const Job& job, std::size_t n, bool after_refs) {
     using view = decltype(job.tree);
     constexpr bool has_small_leaves = view::leaf_shape::in_one_piece;  // chains of large leaves are short
-    if constexpr (std::is_same_v<Writing, writing<protocol::blink, inner_index::express_lane>> && has_small_leaves) {
+    if constexpr (std::is_same_v<Traits, protocol_traits<protocol::blink, inner_index::express_lane>> &&
+                  has_small_leaves) {
       if (after_refs)
-        return launch_reads<blink_runner<typename team_of<Job>::type, asking<Reads>, Writing, view>>(job, n);
+        return launch_reads<blink_runner<typename team_of<Job>::type, asking<Reads>, Traits, view>>(job, n);
     }
-    launch_reads<blink_runner<typename team_of<Job>::type, Reads, Writing, view>>(job, n);
+    launch_reads<blink_runner<typename team_of<Job>::type, Reads, Traits, view>>(job, n);
   }
   template <class Runner, class Job>
   void launch_reads(const Job& job, std::size_t n) {
@@ -109,29 +110,29 @@ class blink_cuda_executor : public cuda_executor {
   }
   /// As launch_read, by plan partition_first, with buckets of lines of the express lane. Returns false, with nothing
   /// enqueued, if the batch or the lane is too small for buckets.
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   [[nodiscard]] bool launch_in_buckets(const Job& job, std::size_t leaf_bytes, std::size_t n) {
-    using runner = blink_runner<tile<1>, Reads, Writing, decltype(job.tree)>;
+    using runner = blink_runner<tile<1>, Reads, Traits, decltype(job.tree)>;
     const auto& lane = job.tree.lane;
     if (lane.size == 0) return false;
     return detail::launch_in_buckets<runner>(cuda_backend(get_device()), order(), job, lane.headers, lane.groups,
                                              job.tree.key, leaf_bytes, n);
   }
-  template <class Reads, class Writing, bool Alone, class Job>
+  template <class Reads, class Traits, bool Alone, class Job>
   void launch_write(const Job& job, std::size_t n) {
     if constexpr (Alone) {
       using team = typename team_of<Job>::type;
-      using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
+      using runner = blink_runner<team, Reads, Traits, decltype(job.tree)>;
       cuda_backend(get_device()).for_each_team<team>(order(), 1, run_all<runner, Job>{job, n});
     } else {
-      launch_write_if<Reads, Writing>(job, n, nullptr);
+      launch_write_if<Reads, Traits>(job, n, nullptr);
     }
   }
   /// Cancelled kernels end at once.
-  template <class Reads, class Writing, class Job>
+  template <class Reads, class Traits, class Job>
   void launch_write_if(const Job& job, std::size_t n, const std::uint32_t* unless_zero) {
     using team = typename team_of<Job>::type;
-    using runner = blink_runner<team, Reads, Writing, decltype(job.tree)>;
+    using runner = blink_runner<team, Reads, Traits, decltype(job.tree)>;
     const unsigned batch = n >= (1u << 18) ? runner::batch : 1;
     cuda_backend(get_device())
         .for_each_team<team>(order(), (n + batch - 1) / batch, run_batch_if<runner, Job>{{job, n, batch}, unless_zero});

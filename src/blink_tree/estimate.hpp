@@ -1,9 +1,9 @@
 // estimate.hpp - estimates the number of elements of a long range from a sample of the leaves that the lane names in
 // it.
 //
-// The lane gives the lines of both ends. Of the lines in between only some are counted, evenly spaced, each with the
-// leaves that were split off since the lane was built. A line is counted up to a few leaves only: the sample has a
-// fixed cost whatever the state of the tree, and one line that has grown does not stand for many that have not.
+// The lane gives the lines of both ends. A sample of the lines in between, evenly spaced, is counted, each with the
+// leaves that were split off since the lane was built. At most most_leaves_of_a_line leaves are counted per line: this
+// bounds the cost of the sample, and a line that was split often does not dominate the estimate.
 #pragma once
 
 #include <algorithm>

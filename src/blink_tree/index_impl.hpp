@@ -52,7 +52,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   using combiner = batch_combiner<Context, P, storage>;
   using ranges = range_reader<Context, P, storage>;
   using reads = typename Context::template reads<P>;
-  using how = writing<P, U>;
+  using traits = protocol_traits<P, U>;
   using input = staged_input<Context>;
   using output = staged_output<Context>;
 
@@ -208,7 +208,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_find_job<view_type> job{tree_.view, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
       if (!find_in_buckets(context, job, n, options))
-        context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+        context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       out.copy_back(context);
       mask.copy_back(context);
     });
@@ -228,7 +228,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
                                void* values, std::uint8_t* found) const override {
     return from_lines(builds, [=, this](Context& context) {
       blink_find_job<view_type> job{tree_.view, keys, tree_.elements.value_bytes == 0 ? nullptr : values, found, lines};
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
     });
   }
   [[nodiscard]] bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
@@ -240,7 +240,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     });
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-            const execution& ex) const override {
+            const query_options&, const execution& ex) const override {
     if (n == 0) return;
     read(ex, n, [=, this](Context& context) {
       const input in(context, keys, n * key_bytes());
@@ -249,7 +249,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
                                     k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       k.copy_back(context);
       v.copy_back(context);
       mask.copy_back(context);
@@ -297,7 +297,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   }
   [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
                                     const execution& ex) const override {
-    const execution beside{ex.order, ex.wait || !Context::on_gpu};
+    const execution shared{ex.order, ex.wait || !Context::on_gpu};
     range_buffers result;
     const auto once = [&](Context& context) {
       const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
@@ -305,12 +305,12 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     };
     // If a write took place between counting and copying, the read is repeated, finally with exclusive access.
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
-      read(beside, n, once, true);
+      read(shared, n, once, true);
       if (result.total != ranges::changed) return result;
     }
-    const_cast<blink_index_impl*>(this)->lock_exclusive(beside, once);
+    const_cast<blink_index_impl*>(this)->lock_exclusive(shared, once);
     if (result.total == ranges::changed)
-      throw error("range: refs wrote to the tree all the while; ask when they are done.");
+      throw error("range: refs changed the range during three attempts; repeat the call when they are done.");
     return result;
   }
   void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
@@ -353,7 +353,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       job.op = op;
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, how>(job, n, tree_.reads_ask_inner_nodes());
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
       results.copy_back(context);
       mask.copy_back(context);
     });
@@ -366,7 +366,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       work({&tree_.view, list.highs.data(), list.ids.size() == 0 ? nullptr : list.ids.data(), list.highs.size()});
     };
     // A GPU needs the number of each leaf; CPU threads find their parts by inner nodes.
-    bool alone_at_it = others == visit_concurrency::nobody;
+    bool alone_at_it = others == visit_concurrency::none;
     if (!alone_at_it) {
       read(ex, leaves_now(), [&](Context&) {
         alone_at_it = Context::on_gpu && tree_.listed.highs.size() == 0;
@@ -412,7 +412,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
       if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.reads_ask_inner_nodes()) return false;
       bool done = false;
-      const auto work = [&] { done = context.template launch_in_buckets<reads, how>(job, leaf_bytes, n); };
+      const auto work = [&] { done = context.template launch_in_buckets<reads, traits>(job, leaf_bytes, n); };
       if (options.plan == query_plan::partition_first) {
         work();
         return done;
@@ -515,9 +515,10 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     context.zero(problems.data(), 4);
     context.for_each(n, check_op{job.ops, V == 0 || job.values != nullptr, problems.data()});
     const std::uint32_t found = context.read(problems.data());
-    if ((found & check_op::unknown) != 0) throw error("apply: an element of ops is no blink_op; nothing was changed.");
+    if ((found & check_op::unknown) != 0)
+      throw error("apply: ops has a value that is not a blink_op; nothing was changed.");
     if ((found & check_op::needs_values) != 0)
-      throw error("apply: ops has inserts, assignments or updates, and no values were given; nothing was changed.");
+      throw error("apply: ops has inserts, assignments or updates, which need values; nothing was changed.");
   }
 
   /// Returns false, with nothing changed, if the batch has to be executed element by element.

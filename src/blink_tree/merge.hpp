@@ -349,7 +349,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const buffer<merge_totals> noted(tree.dev, 1, context.order());
     context.for_each(1, note_totals{b.new_nodes + b.leaves, heavy.leaves == 0 ? nullptr : more.data() + heavy.leaves,
                                     heavy.leaves == 0 ? nullptr : moved.data() + heavy.elements, noted.data()});
-    auto letter = context.send(noted.data());
+    auto readback = context.read_async(noted.data());
     // Gathers values of light leaves while the totals are being read back.
     const bool brings_values = V != 0 && b.op != write_op::erase;
     const bool any_light = light_steps && heavy.elements != b.n;
@@ -357,7 +357,7 @@ struct batch_merger<Context, blink_storage<Context, Word, V, N, U>> {
     const buffer<value> sorted(tree.dev, brings_values && any_light && !as_they_are ? b.n : 0, context.order());
     b.sorted = as_they_are ? static_cast<const value*>(b.values) : sorted.data();
     if (sorted.size() != 0) context.for_each(b.n, sort_value<view_type>{b, sorted.data()});
-    const merge_totals totals = letter.get();
+    const merge_totals totals = readback.get();
     const std::uint64_t low = totals.all & 0xffffffffu;
     const std::uint64_t new_nodes = b.op == write_op::erase ? 0 : low, emptied = b.op == write_op::erase ? low : 0;
     const bool inserts = b.op == write_op::insert || b.op == write_op::insert_or_assign;

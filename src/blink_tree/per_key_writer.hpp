@@ -72,8 +72,8 @@ template <class Context, protocol P, class Word, unsigned V, unsigned N, inner_i
 struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
   using storage = blink_storage<Context, Word, V, N, U>;
   using view_type = typename storage::view_type;
-  using how = writing<P, U>;
-  using write_reads = typename how::reads;
+  using traits = protocol_traits<P, U>;
+  using write_reads = typename traits::reads;
   /// Kernels do not remove the leaves that they have emptied (blink_writer::erase_from).
   static constexpr bool erases_drop_leaves = !Context::on_gpu || P != protocol::blink;
 
@@ -319,7 +319,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
     if constexpr (P == protocol::blink) {
       if (first && job.ops == nullptr) return launch_first_pass(job, n, unless_zero);
     }
-    context.template launch_write<write_reads, how, P == protocol::single_writer>(job, n);
+    context.template launch_write<write_reads, traits, P == protocol::single_writer>(job, n);
   }
   void launch_first_pass(const blink_write_job<view_type>& job, std::size_t n, const std::uint32_t* unless_zero) {
     switch (job.op) {
@@ -338,9 +338,9 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
                          [[maybe_unused]] const std::uint32_t* unless_zero) {
     const blink_first_pass_job<view_type, Op> pass{job};
     if constexpr (Context::on_gpu) {
-      context.template launch_write_if<write_reads, how>(pass, n, unless_zero);
+      context.template launch_write_if<write_reads, traits>(pass, n, unless_zero);
     } else {
-      context.template launch_write<write_reads, how, false>(pass, n);
+      context.template launch_write<write_reads, traits, false>(pass, n);
     }
   }
   [[nodiscard]] static bool may_erase(const blink_write_job<view_type>& job) {
@@ -385,7 +385,7 @@ struct key_writer<Context, P, blink_storage<Context, Word, V, N, U>> {
         tree.ranks_are_known = false;
         tree.pools_in_use();
         job.tree = tree.view;
-        context.template launch_write<write_reads, how, P == protocol::single_writer>(job, n);
+        context.template launch_write<write_reads, traits, P == protocol::single_writer>(job, n);
         add_up_change(job, n, nullptr, result.data());
         r = context.read(result.data());
         // `done` covers all passes.

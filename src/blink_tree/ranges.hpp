@@ -26,7 +26,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
   using storage = blink_storage<Context, Word, V, N, U>;
   using view_type = typename storage::view_type;
   using reads = typename Context::template reads<P>;
-  using how = writing<P, U>;
+  using traits = protocol_traits<P, U>;
 
   const storage& tree;
   Context& context;
@@ -54,7 +54,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.starts = starts;
     job.lines = lines;
     job.long_ones = long_ones;
-    context.template launch_read<reads, how>(job, n, tree.reads_ask_inner_nodes());
+    context.template launch_read<reads, traits>(job, n, tree.reads_ask_inner_nodes());
   }
   void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                  void* out_values, std::uint64_t* counts, const std::uint32_t* lines = nullptr) const {
@@ -64,7 +64,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     if (lines != nullptr) job.ranks = {};
     job.out_keys = out_keys;
     job.out_values = out_values;
-    context.template launch_read<reads, how>(job, n, tree.reads_ask_inner_nodes());
+    context.template launch_read<reads, traits>(job, n, tree.reads_ask_inner_nodes());
   }
   /// The total is `changed` if a write took place in between.
   [[nodiscard]] range_buffers range_once(const void* lo, const void* hi, std::size_t n,
@@ -104,7 +104,7 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
       job.parts = parts.data();
       job.ranges = n;
     }
-    context.template launch_read<reads, how>(job, pieces, false);  // starts at the leaves that were found
+    context.template launch_read<reads, traits>(job, pieces, false);  // starts at the leaves that were found
     if (!Context::on_gpu && context.read(&noted->changed) != 0) result.total = changed;
     return result;
   }

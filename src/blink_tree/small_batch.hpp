@@ -1,5 +1,5 @@
-// small_batch.hpp - writes a small batch by a few threads that wait for each other between steps, so that one kernel
-// does what a merge in bulk does with twenty. docs/design/blink-tree.md has the prediction and the measurement.
+// small_batch.hpp - writes a small batch by one group of threads with barriers between steps: one kernel in place of
+// the twenty of a bulk merge. docs/design/blink-tree.md has the prediction and the measurement.
 //
 //   order    encode the keys and check whether they ascend; if not, sort them
 //   locate   find the leaf of each element and judge whether the element changes the set of keys
@@ -13,12 +13,12 @@
 // Invariants, in addition to those of node.hpp:
 // (1) No other operation is in progress, refs included, so leaves are changed without latches. Nodes keep their numbers
 //     and upper levels their meaning: refs stay valid.
-// (2) A new node is complete, and the threads have met, before the link to it is written.
-// (3) An old leaf is read by the threads that write its new nodes until they have met; only then one thread changes it.
+// (2) A new node is complete, and all threads have passed a barrier, before the link to it is written.
+// (3) The threads that write the new nodes of an old leaf read it before a barrier; one thread changes it after that.
 // (4) Fail before change: the tickets of all new leaves are taken before any leaf, value or result is written. Without
 //     room, upper levels are not posted to: links lead to the leaves anyway. A root that grows has room for all levels
 //     above it.
-// (5) Every branch around a meeting depends only on values that are the same for all threads.
+// (5) Every branch that contains a barrier depends only on values that are the same for all threads.
 #pragma once
 
 #include <cstddef>

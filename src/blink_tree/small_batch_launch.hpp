@@ -1,4 +1,5 @@
-// small_batch_launch.hpp - starts the kernel of small_batch.hpp. It is compiled in files of its own.
+// small_batch_launch.hpp - launches the kernel of small_batch.hpp, which is compiled in
+// src/instantiate/blink_small_batch_cuda_*.cu.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +14,7 @@ namespace espalier::detail {
 /// The kernel sorts batches of up to this size.
 inline constexpr std::size_t small_batch_most_sorted = 4096;
 inline constexpr unsigned small_batch_most_blocks = 16;
-/// Elements from which on a block of its own pays off.
+/// Elements per block: with fewer, the additional block costs more than it saves.
 inline constexpr unsigned small_batch_each = 512;
 
 /// Enqueues the job. Its result is complete when the stream is.

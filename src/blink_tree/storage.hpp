@@ -327,7 +327,7 @@ struct blink_storage {
   void refresh_pools(Context& context) {
     if constexpr (Context::on_gpu) {
       if (pools_are_known_ && !has_live_refs) return;
-      auto leaves = context.send(leaf_nodes.tickets()), inners = context.send(inner_nodes.tickets());
+      auto leaves = context.read_async(leaf_nodes.tickets()), inners = context.read_async(inner_nodes.tickets());
       learn_pools(leaves.get(), inners.get());
     } else {
       learn_pools(context.read_word(leaf_nodes.tickets()), context.read_word(inner_nodes.tickets()));

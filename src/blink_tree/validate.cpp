@@ -42,7 +42,7 @@ class checker {
   bool node(const char* kind, const node_level_image& level, node_id id, std::uint64_t low) {
     const auto& n = level.nodes[id];
     const std::uint64_t* keys = level.keys_of(id);
-    if ((n.version & 1) != 0) return fail(say(name(kind, id), " is latched although nobody is at work."));
+    if ((n.version & 1) != 0) return fail(say(name(kind, id), " is latched although no operation is in progress."));
     if (n.head.count > level.slots) return fail(say(name(kind, id), " has more elements than slots."));
     for (unsigned i = 0; i < n.head.count; ++i) {
       if (keys[i] < low || keys[i] > n.head.high)

@@ -30,7 +30,6 @@
 namespace espalier::cli {
 namespace {
 
-using bench::bad_arguments;
 using bench::index_kind;
 
 using writer = void (*)(const bench::report&, std::ostream&);

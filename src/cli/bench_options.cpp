@@ -14,7 +14,6 @@
 namespace espalier::cli {
 namespace {
 
-using bench::bad_arguments;
 using bench::choices;
 using bench::index_kind;
 using bench::raw_options;
@@ -94,7 +93,7 @@ std::vector<option_entry> tree_options() {
       {"--placement", "LIST", &raw_options::placement, of_hybrid,
        choices(bench::placement_names) + "; default: automatic"},
       {"--buckets", "LIST", &raw_options::buckets, of_hybrid,
-       choices(bench::handling_names) + "; default: double-buffered"},
+       choices(bench::queue_depth_names) + "; default: double-buffered"},
       {"--bucket", "LIST", &raw_options::bucket, of_hybrid, "Queries per bucket, at most; default: 2^21"},
       {"--balance", "LIST", &raw_options::balance, of_hybrid,
        "Inner levels between host and device: " + choices(bench::balancing_names) + "; default: tuned"},

@@ -18,7 +18,7 @@ namespace espalier::cli {
 
 void add_demo(CLI::App& app, action& chosen) {
   auto* command =
-      app.add_subcommand("demo", "Build an index of 10 million keys and ask it beside std::map and binary search.");
+      app.add_subcommand("demo", "Build an index of 10 million keys and compare it with std::map and binary search.");
   auto keys = std::make_shared<std::string>("10000000");
   command->add_option("--keys", *keys, "Keys in the index")->capture_default_str();
   command->footer("Example:\n  espalier demo --keys 1000000");
@@ -26,7 +26,7 @@ void add_demo(CLI::App& app, action& chosen) {
     chosen = [keys] {
       const std::uint64_t n = bench::parse_number("keys", *keys);
       if (n > 100'000'000) {
-        throw bench::bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
+        throw bad_arguments("--keys: the demo fills a std::map, so give at most 100000000.");
       }
       bench::run_demo(n, std::cout);
 #ifdef ESPALIER_HAS_ENGINE

@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "explorer/http/server.hpp"
 #include "explorer/read_trace.hpp"
 
@@ -73,15 +73,15 @@ void open_browser(const std::string& url) {
 device explore_device(const std::string& name) {
   if (name == "cpu") return device::cpu();
   if (name == "gpu") return gpu_for_command();
-  throw bench::bad_arguments("--device is '" + name + "': choose cpu or gpu.");
+  throw bad_arguments("--device is '" + name + "': choose cpu or gpu.");
 }
 
 int explore(const explore_options& o) {
   static const std::vector<std::string> indexes{"static", "blink", "radix", "hybrid"};
   if (std::find(indexes.begin(), indexes.end(), o.index) == indexes.end())
-    throw bench::bad_arguments("--index is '" + o.index + "': choose static, blink, radix or hybrid.");
-  if (o.traces.size() > 2) throw bench::bad_arguments("--trace: two traces are shown side by side, not more.");
-  if (o.port < 0 || o.port > 65535) throw bench::bad_arguments("--port is a number from 0 (any) to 65535.");
+    throw bad_arguments("--index is '" + o.index + "': choose static, blink, radix or hybrid.");
+  if (o.traces.size() > 2) throw bad_arguments("--trace: two traces are shown side by side, not more.");
+  if (o.port < 0 || o.port > 65535) throw bad_arguments("--port is a number from 0 (any) to 65535.");
 
   // sigwait() below handles these signals; threads that are created from here on block them.
   sigset_t ends;

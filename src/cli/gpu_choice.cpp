@@ -1,8 +1,8 @@
 // gpu_choice.cpp - --device gpu, with error messages for command-line users.
 #include <string>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "espalier/core/error.hpp"
 
 namespace espalier::cli {
@@ -11,7 +11,7 @@ device gpu_for_command() try { return device::cuda(); } catch (const error& e) {
   std::string reason = e.what();
   const auto advice = reason.find("; use device::cpu()");  // the library's advice to programs
   if (advice != std::string::npos) reason = reason.substr(0, advice) + ".";
-  throw bench::bad_arguments("--device gpu cannot be used here; --device cpu can. " + reason);
+  throw bad_arguments("--device gpu cannot be used here; --device cpu can. " + reason);
 }
 
 }  // namespace espalier::cli

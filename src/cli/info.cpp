@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "bench/harness/errors.hpp"
 #include "bench/harness/machine.hpp"
 #include "bench/harness/machine_json.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 
 namespace espalier::cli {
 namespace {
@@ -51,7 +51,7 @@ void add_info(CLI::App& app, action& chosen) {
   command->callback([&chosen, format] {
     chosen = [format] {
       if (*format != "text" && *format != "json") {
-        throw bench::bad_arguments(fmt::format("--format does not know '{}': choose text or json.", *format));
+        throw bad_arguments(fmt::format("--format does not know '{}': choose text or json.", *format));
       }
       const auto m = bench::describe_machine();
       *format == "json" ? print_json(m) : print_text(m);

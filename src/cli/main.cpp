@@ -7,8 +7,8 @@
 #include <exception>
 #include <string>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 
 namespace {
 
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     const std::string subcommand = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
     return refuse(std::string(e.what()) + " (see espalier " + subcommand + "--help)", 2);
-  } catch (const espalier::bench::bad_arguments& e) {
+  } catch (const espalier::cli::bad_arguments& e) {
     return refuse(e.what(), 2);
   } catch (const std::bad_alloc&) {
     return refuse("the host's memory ran out: try fewer keys, queries or rows.", 1);

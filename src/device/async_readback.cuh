@@ -32,7 +32,7 @@ class async_readback {
 
  private:
   int ordinal_;
-  readback_buffer envelope_;
+  readback_buffer buffer_;
 };
 
 /// Pinned memory that a kernel writes its result to: no copy follows the kernel.
@@ -43,14 +43,14 @@ class mapped_memory {
   mapped_memory(mapped_memory&& other) noexcept;
   mapped_memory& operator=(mapped_memory&&) = delete;
 
-  [[nodiscard]] void* data() const { return envelope_.memory; }
+  [[nodiscard]] void* data() const { return buffer_.memory; }
   /// Waits for the work enqueued on the stream so far.
   void wait();
 
  private:
   int ordinal_;
   cudaStream_t order_;
-  readback_buffer envelope_;
+  readback_buffer buffer_;
   bool written_ = false;  ///< no kernel uses the memory any more
 };
 
@@ -72,18 +72,18 @@ class cuda_mapped {
 };
 
 template <class T>
-class cuda_letter_of {
+class cuda_readback {
  public:
   static_assert(sizeof(T) <= readback_buffer::bytes);
-  cuda_letter_of(int ordinal, const T* from, cudaStream_t order) : letter_(ordinal, from, sizeof(T), order) {}
+  cuda_readback(int ordinal, const T* from, cudaStream_t order) : readback_(ordinal, from, sizeof(T), order) {}
   [[nodiscard]] T get() {
     T x;
-    std::memcpy(&x, letter_.open(), sizeof(T));
+    std::memcpy(&x, readback_.open(), sizeof(T));
     return x;
   }
 
  private:
-  async_readback letter_;
+  async_readback readback_;
 };
 
 }  // namespace espalier::detail

@@ -49,7 +49,7 @@ namespace {
 
 /// A free list of CUDA objects, by GPU and kind. They are kept until the process ends, which releases them.
 template <class T>
-class drawer {
+class spare_pool {
  public:
   [[nodiscard]] std::optional<T> take(int ordinal, unsigned kind = 0) {
     const std::lock_guard lock(mutex_);
@@ -75,12 +75,12 @@ class drawer {
   std::map<std::pair<int, unsigned>, std::vector<T>> spare_;
 };
 // Never destroyed: events may be released and readbacks may complete while the process ends.
-drawer<cudaEvent_t>& events() {
-  static auto* const all = new drawer<cudaEvent_t>;
+spare_pool<cudaEvent_t>& events() {
+  static auto* const all = new spare_pool<cudaEvent_t>;
   return *all;
 }
-drawer<readback_buffer>& envelopes() {
-  static auto* const all = new drawer<readback_buffer>;
+spare_pool<readback_buffer>& readback_buffers() {
+  static auto* const all = new spare_pool<readback_buffer>;
   return *all;
 }
 
@@ -162,8 +162,8 @@ void cuda_stream::wait_for(const event_impl& mark) {
 
 namespace {
 
-[[nodiscard]] readback_buffer take_envelope(int ordinal) {
-  if (const auto spare = envelopes().take(ordinal)) return *spare;
+[[nodiscard]] readback_buffer take_readback_buffer(int ordinal) {
+  if (const auto spare = readback_buffers().take(ordinal)) return *spare;
   readback_buffer e;
   check_cuda(cudaHostAlloc(&e.memory, readback_buffer::bytes, cudaHostAllocPortable), "cudaHostAlloc");
   const cudaError_t status = cudaEventCreateWithFlags(&e.arrived, cudaEventDisableTiming);
@@ -172,49 +172,49 @@ namespace {
   return e;
 }
 // If there is no memory to remember the buffer, 64 bytes and an event are leaked.
-void give_back(const readback_buffer& e, int ordinal) noexcept { (void)envelopes().give_back(e, ordinal); }
+void give_back(const readback_buffer& e, int ordinal) noexcept { (void)readback_buffers().give_back(e, ordinal); }
 
 }  // namespace
 
 async_readback::async_readback(int ordinal, const void* from, std::size_t size, cudaStream_t order)
     : ordinal_(ordinal) {
   const device_guard guard(ordinal_);
-  envelope_ = take_envelope(ordinal_);
+  buffer_ = take_readback_buffer(ordinal_);
   try {
-    check_cuda(cudaMemcpyAsync(envelope_.memory, from, size, cudaMemcpyDefault, order), "cudaMemcpyAsync");
-    check_cuda(cudaEventRecord(envelope_.arrived, order), "cudaEventRecord");
+    check_cuda(cudaMemcpyAsync(buffer_.memory, from, size, cudaMemcpyDefault, order), "cudaMemcpyAsync");
+    check_cuda(cudaEventRecord(buffer_.arrived, order), "cudaEventRecord");
   } catch (...) {
-    give_back(envelope_, ordinal_);
+    give_back(buffer_, ordinal_);
     throw;
   }
 }
 
 async_readback::~async_readback() {
-  (void)cudaEventSynchronize(envelope_.arrived);  // the copy must not write into it when it is reused
-  give_back(envelope_, ordinal_);
+  (void)cudaEventSynchronize(buffer_.arrived);  // the copy must not write into it when it is reused
+  give_back(buffer_, ordinal_);
 }
 
 const void* async_readback::open() {
-  check_cuda(cudaEventSynchronize(envelope_.arrived), "cudaEventSynchronize");
-  return envelope_.memory;
+  check_cuda(cudaEventSynchronize(buffer_.arrived), "cudaEventSynchronize");
+  return buffer_.memory;
 }
 
 mapped_memory::mapped_memory(int ordinal, cudaStream_t order) : ordinal_(ordinal), order_(order) {
   const device_guard guard(ordinal_);
-  envelope_ = take_envelope(ordinal_);
-  std::memset(envelope_.memory, 0, readback_buffer::bytes);
+  buffer_ = take_readback_buffer(ordinal_);
+  std::memset(buffer_.memory, 0, readback_buffer::bytes);
 }
 
 mapped_memory::mapped_memory(mapped_memory&& other) noexcept
     : ordinal_(other.ordinal_),
       order_(other.order_),
-      envelope_(std::exchange(other.envelope_, {})),
+      buffer_(std::exchange(other.buffer_, {})),
       written_(other.written_) {}
 
 mapped_memory::~mapped_memory() {
-  if (envelope_.memory == nullptr) return;
+  if (buffer_.memory == nullptr) return;
   if (!written_) (void)cudaStreamSynchronize(order_);
-  give_back(envelope_, ordinal_);
+  give_back(buffer_, ordinal_);
 }
 
 void mapped_memory::wait() {

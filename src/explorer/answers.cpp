@@ -186,8 +186,7 @@ std::string run_answer(source& s, const live_run& run, const live_limits& limits
   if (!lock) throw refused(409, "The session is at work: wait until it has answered.");
   const auto is_full = [&] { return s.trace().lost != 0 || s.trace().events.size() >= limits.events_per_session; };
   if (is_full())
-    throw refused(409,
-                  "The session has recorded as many events as it can: create it anew, or download its trace first.");
+    throw refused(409, "The session has reached its limit of events: download its trace, or create a new session.");
   const std::uint64_t from = s.trace().events.size();
   json results = json::array();
   for (const live_step& step : run.steps) {

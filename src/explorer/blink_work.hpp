@@ -60,9 +60,9 @@ struct blink_work {
     }
   }
   static ESPALIER_HD trace_result result_of(blink_outcome outcome) {
-    return outcome == blink_outcome::done        ? trace_result::done
-           : outcome == blink_outcome::unchanged ? trace_result::unchanged
-                                                 : trace_result::out_of_nodes;
+    return outcome == blink_outcome::done       ? trace_result::done
+           : outcome == blink_outcome::not_done ? trace_result::unchanged
+                                                : trace_result::out_of_nodes;
   }
 };
 

@@ -103,7 +103,7 @@ void read_children(const record& r, const trace_header& header, trace_node_state
   if (n.children.size() != n.keys.size()) r.refuse("has not as many children as keys");
 }
 void read_node(const json& object, std::uint64_t line, const trace_header& header, trace_state& state) {
-  if (!object.is_object()) throw bad_trace(line, "a node is no JSON object.");
+  if (!object.is_object()) throw bad_trace(line, "a node is not a JSON object.");
   const trace_name name = record(object, line, "a node").name("n");
   const record r(object, line, "node " + name.text());
   trace_node_state n;
@@ -149,7 +149,7 @@ void require_closed(const trace_state& state, std::uint64_t line, const trace_he
 }
 
 trace_state read_state(const json& object, std::uint64_t line, const trace_header& header) {
-  if (!object.is_object()) throw bad_trace(line, "the state is no JSON object.");
+  if (!object.is_object()) throw bad_trace(line, "the state is not a JSON object.");
   const record r(object, line, "the state");
   trace_state state;
   state.root = r.name("root");
@@ -341,7 +341,7 @@ class line_source {
                       "the trace has more than " + std::to_string(limits_.bytes >> 20) + " MiB: record fewer events.");
     object = json::parse(text, nullptr, false);
     if (object.is_discarded()) throw bad_trace(line_, "this is no JSON.");
-    if (!object.is_object()) throw bad_trace(line_, "this is no JSON object.");
+    if (!object.is_object()) throw bad_trace(line_, "this is not a JSON object.");
     return true;
   }
 

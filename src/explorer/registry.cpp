@@ -92,7 +92,7 @@ std::shared_ptr<source> registry::at(const std::string& id) {
   const std::lock_guard lock(mutex_);
   const auto found = sources_.find(id);
   if (found == sources_.end()) {
-    throw refused(404, "There is no source '" + id + "': it was deleted, or the explorer was started anew.");
+    throw refused(404, "There is no source '" + id + "': it was deleted, or the explorer was restarted.");
   }
   found->second->last_used = clock::now();
   return found->second;

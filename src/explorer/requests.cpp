@@ -12,7 +12,7 @@ using nlohmann::json;
 
 json parse_object(const std::string& body) {
   json object = json::parse(body, nullptr, false);
-  if (object.is_discarded() || !object.is_object()) throw bad_request("The body is no JSON object.");
+  if (object.is_discarded() || !object.is_object()) throw bad_request("The body is not a JSON object.");
   return object;
 }
 void require_known(const json& object, const std::vector<std::string>& members, const std::string& dev) {
@@ -23,7 +23,7 @@ void require_known(const json& object, const std::vector<std::string>& members, 
 }
 std::string text_or(const json& object, const char* member, const std::string& otherwise) {
   if (!object.contains(member)) return otherwise;
-  if (!object[member].is_string()) throw bad_request(std::string("'") + member + "' is no text.");
+  if (!object[member].is_string()) throw bad_request(std::string("'") + member + "' must be a string.");
   return object[member].get<std::string>();
 }
 std::uint64_t number_or(const json& object, const char* member, std::uint64_t otherwise, std::uint64_t least,
@@ -41,7 +41,7 @@ std::uint64_t key_or(const json& object, const char* member, std::uint64_t other
 }
 
 std::vector<std::uint64_t> series_of(const json& series, std::uint64_t most) {
-  if (!series.is_object()) throw bad_request("'series' is no JSON object.");
+  if (!series.is_object()) throw bad_request("'series' must be a JSON object.");
   require_known(series, {"n", "order", "seed", "from", "to", "step"}, "The series");
   const std::uint64_t n = number_or(series, "n", 0, 1, most);
   if (n == 0) throw bad_request("The series has no 'n': say how many keys it has.");

@@ -57,7 +57,7 @@ live_outcome source::run(const live_call& call, const live_limits& limits) {
 }
 
 void source::maintain() {
-  if (!tree_->maintain()) throw error("a " + trace_.header.index + " tree has nothing to make anew.");
+  if (!tree_->maintain()) throw error("a " + trace_.header.index + " tree has no inner levels to rebuild.");
   append_state(trace_, tree_->state());
 }
 

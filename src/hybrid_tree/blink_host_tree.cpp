@@ -4,6 +4,7 @@
 // into it and line numbers stay valid. Reads would rebuild a lane that is too stale; if such a lane is kept, the tree
 // is therefore marked as having live refs (blink_index::view), until maintain() or a merge ends that.
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <variant>
@@ -23,9 +24,10 @@ class blink_host_tree final : public host_tree {
                   std::size_t n)
       : order_(host.make_stream()), tree_(build_blink_index(host, elements, {}, keys, values, n, {fill}, order_)) {
     size_ = tree_->size(order_);
-    (void)notes_lane();
+    (void)record_lane();
   }
 
+  [[nodiscard]] const untyped_reads& reads() const override { return *tree_; }
   [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] std::size_t bytes() const override { return tree_->stats(tree_->get_device().make_stream()).bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
@@ -34,20 +36,9 @@ class blink_host_tree final : public host_tree {
     return tree_->upper(builds);
   }
 
-  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
-    tree_->find(keys, n, values, found, {}, now());
-  }
   void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                  std::uint8_t* found) const override {
-    if (!tree_->find_from(builds_, lines, keys, n, values, found)) find(keys, n, values, found);
-  }
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-            std::uint8_t* found) const override {
-    tree_->seek(kind, keys, n, out_keys, out_values, found, now());
-  }
-  void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
-             std::uint64_t* counts) const override {
-    tree_->count(lo, hi, n, options, counts, now());
+    if (!tree_->find_from(builds_, lines, keys, n, values, found)) tree_->find(keys, n, values, found, {}, now());
   }
   void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
     with_directory([&](const auto& ranked) { ranked.rank(*tree_, bound, keys, n, ranks, now()); });
@@ -59,22 +50,10 @@ class blink_host_tree final : public host_tree {
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     return tree_->estimate(lo, hi);
   }
-  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-            void* out_values, std::uint64_t* counts) const override {
-    tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
-  }
   void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
                  const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
     if (!tree_->rows_from(builds_, lines, lo, hi, n, options, out_keys, out_values, counts))
-      rows(lo, hi, n, options, out_keys, out_values, counts);
-  }
-  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
-                                    const range_options& options) const override {
-    return tree_->range(lo, hi, n, options, now());
-  }
-  void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                 std::uint8_t* found) const override {
-    tree_->aggregate(op, lo, hi, n, ends, out, found, now());
+      tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
   }
   /// Equal keys are written in batch order.
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
@@ -103,14 +82,13 @@ class blink_host_tree final : public host_tree {
     count_changes();
     update.way = choice.way;
     update.reason = std::move(choice.reason);
-    update.anew = notes_lane();
+    update.inner_changed = record_lane();
     if (tree_->needs_rebuild()) make_lane(update);
     return update;
   }
 
  private:
-  /// In a separate stream, which has no thread: reads do not wait for those of other calls.
-  [[nodiscard]] execution now() const { return {tree_->get_device().make_stream(), true}; }
+  [[nodiscard]] execution now() const { return in_separate_stream(tree_->get_device()); }
 
   /// Calls work(directory). The first call after a write makes it.
   template <class Work>
@@ -146,14 +124,14 @@ class blink_host_tree final : public host_tree {
     // Copied for comparison, if it is the lane that the device has. Without memory for the copy, the new lane is sent
     // as a whole.
     static_cast<void>(with_memory([&] {
-      if (!update.anew) update.before = copy_inner_levels(tree_->get_device(), upper(), inner_room::exact);
+      if (!update.inner_changed) update.before = copy_inner_levels(tree_->get_device(), upper(), inner_room::exact);
     }));
     if (!with_memory([&] { tree_->maintain(order_); })) tree_->view(0, nullptr);
-    if (notes_lane()) update.anew = true;
+    if (record_lane()) update.inner_changed = true;
   }
-  /// Returns whether the lane has changed since the last call. Dropping the lane of a small tree does not count as a
-  /// build.
-  bool notes_lane() {
+  /// Records which lane there is; returns whether it has changed since the last call. Dropping the lane of a small tree
+  /// does not count as a build.
+  bool record_lane() {
     std::size_t builds = 0;
     const any_inner_levels_view image = tree_->upper(builds);
     const std::size_t lines = std::visit([](const auto& i) { return std::size_t{i.view.size}; }, image);
@@ -176,6 +154,22 @@ class blink_host_tree final : public host_tree {
 };
 
 }  // namespace
+
+way_choice choose_way(update_mode wish, const write_explanation& by_cost, std::size_t inner_bytes) {
+  if (wish != update_mode::automatic) return {wish, "asked for."};
+  // In batch order, including the share of a new lane that each new leaf costs, key by key takes 1.1 to 2.7 times as
+  // long on two cores as predicted by the tree's model, which is for keys in any order; where both ways cost the same,
+  // about 1.4. On 16 cores both estimates are too low, by 2 for large batches and more for small ones (probably because
+  // of waking threads); the choice is the same except for 2^20 new keys in 2^26, where it costs a tenth
+  // (docs/design/hybrid-tree.md).
+  constexpr double in_order = 1.4;
+  constexpr double bytes_per_second = 20e9;  // to a GPU from memory that is not pinned
+  const double by_key = by_cost.per_key_seconds * in_order;
+  const double whole = by_cost.bulk_seconds + static_cast<double>(inner_bytes) / bytes_per_second;
+  char text[160];
+  std::snprintf(text, sizeof(text), "key by key about %.3g s, merged and sent as a whole about %.3g s.", by_key, whole);
+  return {by_key < whole ? update_mode::synchronised : update_mode::asynchronous, text};
+}
 
 std::unique_ptr<host_tree> make_blink_host_tree(const device& host, element_type elements, double fill,
                                                 const void* keys, const void* values, std::size_t n) {

@@ -188,8 +188,8 @@ class device_leaves_impl final : public device_leaves {
     wants_all_lines(n, job.limit) ? list_by_chunk(at, job, n, most) : list_by_line(at, job, n, most);
     at.bring_back(elements(), rows, n, copies);
   }
-  /// Half or more of the lines that have no place in the cache. (A row with so many lines that they take half of an
-  /// area cannot be listed from a chunk.)
+  /// True if the window reads three quarters or more of the lines, not counting those in the cache. A row whose lines
+  /// take more than half of an area cannot be copied from a chunk.
   [[nodiscard]] bool wants_all_lines(std::size_t n, std::uint64_t limit) const override {
     const std::uint64_t most = most_lines_of_a_row(limit);
     const double read = static_cast<double>(n * most) * (1 - cached_part());

@@ -8,13 +8,12 @@
 #include <memory>
 #include <vector>
 
-#include "hybrid_tree/balance.hpp"
-#include "hybrid_tree/bucket_schedule.hpp"
+#include "hybrid_tree/bucket_queues.hpp"
 #include "hybrid_tree/device_leaves.hpp"
 #include "hybrid_tree/inner_levels.hpp"
 #include "hybrid_tree/inner_walk_pipeline.hpp"
 #include "hybrid_tree/placement_selector.hpp"
-#include "hybrid_tree/window_sizing.hpp"
+#include "hybrid_tree/work_sharing.hpp"
 
 namespace espalier::detail {
 
@@ -67,7 +66,7 @@ struct device_part {
     std::size_t finished = 0;
     try {
       return run_pipeline(
-          how.buckets, buckets, inner_walk_pipeline::slots, finished,
+          how.queue_depth, buckets, inner_walk_pipeline::slots, finished,
           [&](std::size_t i, unsigned slot) { begin_bucket(b, c, span(i), slot, how.copies, host_order); },
           [&](unsigned slot) { (void)walker->wait(slot); },
           [&](std::size_t i, unsigned slot) { finish_bucket(b, c, span(i), slot); });
@@ -76,28 +75,27 @@ struct device_part {
       throw;
     }
   }
-  /// Runs placement `device_alone` and, if the host works concurrently (`beside`), `both`.
-  void run_queues_of(bool beside, const load_balance& b, const batch_request& c, const hybrid_query_options& how,
+  /// Runs placement `device_alone` and, if the host takes buckets concurrently (`with_host`), `both`.
+  void run_queues_of(bool with_host, const load_balance& b, const batch_request& c, const hybrid_query_options& how,
                      const stream& host_order, std::vector<query_span>& rest) const {
     const std::size_t bucket = c.bucket;
     constexpr std::size_t one = 1;
-    const unsigned ahead = buckets_ahead(how.buckets);
-    const unsigned slots = std::min(1 + ahead, device_leaves::slots);
-    const window_plan plan = beside ? windows_beside_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
-                                    : windows_alone(c.window(), bucket, slots);
+    const unsigned slots = std::min(1 + how.queue_depth, device_leaves::slots);
+    const window_plan plan = with_host ? windows_with_host(*c.share, c.n, c.window(), std::max(bucket / 4, one), slots)
+                                       : windows_alone(c.window(), bucket, slots);
     leaves->expect(plan.room);
     bucket_queue windows(plan.slots, plan.size, c.start);
     bucket_queue buckets(
-        beside ? std::max(1u, ahead) : 0, [&](std::size_t) { return bucket; },
+        with_host ? std::max(1u, how.queue_depth) : 0, [&](std::size_t) { return bucket; },
         [&](unsigned slot, const query_span& s) { begin_bucket(b, c, s, slot, how.copies, host_order); });
-    const lanes_work work =
+    const dual_queue_work work =
         run_queues(c.n, windows,
-                   lane_end{[&](unsigned slot) { return leaves->is_done(slot); },
-                            [&](unsigned slot, const query_span&) { leaves->finish(slot); }},
+                   queue_end{[&](unsigned slot) { return leaves->is_done(slot); },
+                             [&](unsigned slot, const query_span&) { leaves->finish(slot); }},
                    buckets,
-                   lane_end{[&](unsigned slot) { return walker->is_done(slot); },
-                            [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }},
-                   ahead == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
+                   queue_end{[&](unsigned slot) { return walker->is_done(slot); },
+                             [&](unsigned slot, const query_span& s) { finish_bucket(b, c, s, slot); }},
+                   how.queue_depth == 0 ? 0 : std::max(bucket / 8, one), c.here, rest);
     c.share->note(work);
   }
   /// Waits until the device does not access the caller's memory any more.

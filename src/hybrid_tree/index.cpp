@@ -112,8 +112,8 @@ class hybrid_tree_index final : public hybrid_index {
     return v;
   }
 
-  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found,
-            const hybrid_query_options& how) const override {
+  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const hybrid_query_options& how,
+            const execution&) const override {
     const auto lock = gate_.lock_shared();
     ask(finding(keys, n, values, found, how.copies), how);
   }
@@ -123,15 +123,15 @@ class hybrid_tree_index final : public hybrid_index {
     const range_head_request rows{lo, hi, options, out_keys, elements_.value_bytes == 0 ? nullptr : out_values, counts};
     ask(listing(rows, n, how.copies), how);
   }
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-            std::uint8_t* found) const override {
+  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
+            const query_options& options, const execution&) const override {
     const auto lock = gate_.lock_shared();
-    if (n != 0) host_tree_->seek(kind, keys, n, out_keys, out_values, found);
+    if (n != 0) reads().seek(kind, keys, n, out_keys, out_values, found, options, now());
   }
-  void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
-             std::uint64_t* counts) const override {
+  void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
+             const execution&) const override {
     const auto lock = gate_.lock_shared();
-    if (n != 0) host_tree_->count(lo, hi, n, options, counts);
+    if (n != 0) reads().count(lo, hi, n, options, counts, now());
   }
   void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
     const auto lock = gate_.lock_shared();
@@ -146,15 +146,15 @@ class hybrid_tree_index final : public hybrid_index {
     const auto lock = gate_.lock_shared();
     return host_tree_->estimate(lo, hi);
   }
-  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
-                                    const range_options& options) const override {
+  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
+                                    const execution&) const override {
     const auto lock = gate_.lock_shared();
-    return host_tree_->range(lo, hi, n, options);
+    return reads().range(lo, hi, n, options, now());
   }
   void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                 std::uint8_t* found) const override {
+                 std::uint8_t* found, const execution&) const override {
     const auto lock = gate_.lock_shared();
-    if (n != 0) host_tree_->aggregate(op, lo, hi, n, ends, out, found);
+    if (n != 0) reads().aggregate(op, lo, hi, n, ends, out, found, now());
   }
   void write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
              update_mode way) override {
@@ -228,6 +228,8 @@ class hybrid_tree_index final : public hybrid_index {
   }
 
  private:
+  [[nodiscard]] const untyped_reads& reads() const { return host_tree_->reads(); }
+  [[nodiscard]] execution now() const { return in_separate_stream(memory_.host()); }
   [[nodiscard]] unsigned key_bytes() const { return bytes_of(elements_.key); }
   [[nodiscard]] const void* at(const void* keys, std::size_t i) const {
     return static_cast<const char*>(keys) + i * key_bytes();
@@ -326,7 +328,7 @@ class hybrid_tree_index final : public hybrid_index {
   /// Called after a write: unchanged inner levels are kept; a device that failed is tried again.
   void follow(const inner_update& update) {
     try_leaves_again();
-    if (!update.anew && device_part_.levels != nullptr) return;
+    if (!update.inner_changed && device_part_.levels != nullptr) return;
     if (update.before != nullptr && device_part_.levels != nullptr && bytes_of_upper(host_tree_->upper()) != 0) {
       device_part_.host_levels = borrow_inner_levels(host_, host_tree_->upper());
       try {
@@ -388,7 +390,7 @@ class hybrid_tree_index final : public hybrid_index {
             n,
             bucket_of(n),
             [=, this](const query_span& s) {
-              host_tree_->find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
+              reads().find(at(keys, s.first), s.size(), value_at(s.first), found_at(s.first), {}, now());
             },
             [=, this](const std::uint32_t* lines, const query_span& s) {
               host_tree_->find_from(lines, at(keys, s.first), s.size(), value_at(s.first), found_at(s.first));
@@ -411,7 +413,7 @@ class hybrid_tree_index final : public hybrid_index {
             std::max<std::size_t>(bucket_of(n) / finds, 1),
             [=, this](const query_span& s) {
               const range_head_request r = rows.from(s.first, elements_);
-              host_tree_->rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts);
+              reads().rows(r.lo, r.hi, s.size(), r.options, r.keys, r.values, r.counts, now());
             },
             [=, this](const std::uint32_t* lines, const query_span& s) {
               const range_head_request r = rows.from(s.first, elements_);
@@ -445,7 +447,8 @@ class hybrid_tree_index final : public hybrid_index {
   void ask(const call& c, const hybrid_query_options& how) const {
     if (how.balance &&
         !(how.balance->levels <= inner_level_count && how.balance->share >= 0 && how.balance->share <= 1))
-      throw error("hybrid_query: a balance has 0 to 2 levels and a share from 0 to 1.");
+      throw error("hybrid_query_options: a balance has 0 to 2 levels and a share from 0 to 1.");
+    if (how.queue_depth >= inner_walk_pipeline::slots) throw error("hybrid_query_options: queue_depth is at most 2.");
     if (c.n == 0) return;
     // A short call does not wait for the device while a long one uses it.
     const bool is_short = how.placement == hybrid_placement::automatic && c.n / 4 < c.bucket;
@@ -557,7 +560,7 @@ class hybrid_tree_index final : public hybrid_index {
   }
   void run_shared(const call& c, const hybrid_query_options& how, std::vector<query_span>& rest) const {
     const pipeline_times times = device_part_.run_shared(how.balance.value_or(balance_), c, how, host_order_, rest);
-    if (c.n / c.bucket >= 8 && how.buckets == queue_depth::double_buffered && !how.balance)
+    if (c.n / c.bucket >= 8 && how.queue_depth == 2 && !how.balance)
       balance_ = rebalanced(balance_, times.waited, times.worked);
   }
   device device_, host_;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <variant>
+#include <vector>
 
 #include "espalier/device/device.hpp"
 #include "espalier/static_tree/index.hpp"
@@ -38,6 +40,20 @@ class inner_levels {
                                                           const any_inner_levels_view& now,
                                                           const cpu_backend& host) = 0;
 };
+
+[[nodiscard]] inline std::size_t bytes_of_upper(const any_inner_levels_view& image) {
+  return std::visit([](const auto& i) { return i.bytes(); }, image);
+}
+
+/// Bytes [first, last).
+struct byte_range {
+  std::size_t first = 0, last = 0;
+  friend bool operator==(const byte_range&, const byte_range&) = default;
+};
+inline constexpr std::size_t update_block = std::size_t{1} << 16;
+/// Returns where `now` differs from `before`, in whole blocks except for the end of `now`; adjacent ranges are merged.
+[[nodiscard]] std::vector<byte_range> differing(const cpu_backend& host, const void* before, std::size_t before_bytes,
+                                                const void* now, std::size_t bytes);
 
 /// Capacity of a copy.
 enum class inner_room : std::uint8_t {

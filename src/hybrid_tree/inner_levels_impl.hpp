@@ -10,7 +10,6 @@
 #include "espalier/device/buffer.hpp"
 #include "espalier/static_tree/jobs.hpp"
 #include "hybrid_tree/inner_levels.hpp"
-#include "hybrid_tree/update.hpp"
 
 namespace espalier::detail {
 

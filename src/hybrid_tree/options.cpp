@@ -19,8 +19,11 @@ std::string to_string(hybrid_placement p) {
   }
   return "unknown";
 }
-std::string to_string(queue_depth b) {
-  return b == queue_depth::sequential ? "sequential" : b == queue_depth::pipelined ? "pipelined" : "double_buffered";
+std::string to_string(update_mode w) {
+  return w == update_mode::automatic ? "automatic" : w == update_mode::asynchronous ? "asynchronous" : "synchronised";
+}
+std::string to_string(page_configuration p) {
+  return p == page_configuration::huge ? "huge" : p == page_configuration::huge_inner ? "huge_inner" : "small";
 }
 std::string to_string(host_copies c) { return c == host_copies::automatic ? "automatic" : "staged"; }
 

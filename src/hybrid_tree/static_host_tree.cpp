@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "espalier/static_tree/index.hpp"
+#include "espalier/static_tree/layout.hpp"
 #include "hybrid_tree/host_tree.hpp"
-#include "hybrid_tree/limits.hpp"
 #include "hybrid_tree/sort_unique_pairs.hpp"
 
 namespace espalier::detail {
@@ -17,26 +18,16 @@ class static_host_tree final : public host_tree {
     tree_ = made_of(unique(keys, values, n));
   }
 
+  [[nodiscard]] const untyped_reads& reads() const override { return *tree_; }
   [[nodiscard]] std::size_t size() const override { return tree_->stats().size; }
   [[nodiscard]] std::size_t bytes() const override { return tree_->stats().bytes; }
   [[nodiscard]] validation validate() const override { return tree_->validate(); }
   [[nodiscard]] any_inner_levels_view upper() const override { return tree_->upper(); }
   [[nodiscard]] const static_index* lines() const override { return tree_.get(); }
 
-  void find(const void* keys, std::size_t n, void* values, std::uint8_t* found) const override {
-    tree_->find(keys, n, values, found, {}, now());
-  }
   void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                  std::uint8_t* found) const override {
     tree_->find_from(lines, keys, n, values, found);
-  }
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-            std::uint8_t* found) const override {
-    tree_->seek(kind, keys, n, out_keys, out_values, found, {}, now());
-  }
-  void count(const void* lo, const void* hi, std::size_t n, const range_options& options,
-             std::uint64_t* counts) const override {
-    tree_->count(lo, hi, n, options, counts, now());
   }
   void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks) const override {
     tree_->rank(bound, keys, n, ranks, {}, now());
@@ -48,24 +39,12 @@ class static_host_tree final : public host_tree {
   /// Exact, because the tree has ranks.
   [[nodiscard]] std::uint64_t estimate(const void* lo, const void* hi) const override {
     std::uint64_t counted = 0;
-    count(lo, hi, 1, {}, &counted);
+    tree_->count(lo, hi, 1, {}, &counted, now());
     return counted;
-  }
-  void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-            void* out_values, std::uint64_t* counts) const override {
-    tree_->rows(lo, hi, n, options, out_keys, out_values, counts, now());
   }
   void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
                  const range_options& options, void* out_keys, void* out_values, std::uint64_t* counts) const override {
     tree_->rows_from(lines, lo, hi, n, options, out_keys, out_values, counts);
-  }
-  [[nodiscard]] range_buffers range(const void* lo, const void* hi, std::size_t n,
-                                    const range_options& options) const override {
-    return tree_->range(lo, hi, n, options, now());
-  }
-  void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                 std::uint8_t* found) const override {
-    tree_->aggregate(op, lo, hi, n, ends, out, found, now());
   }
   inner_update write(write_op op, const void* keys, const void* values, std::size_t n, std::uint8_t* done,
                      update_mode) override {
@@ -78,8 +57,7 @@ class static_host_tree final : public host_tree {
 
  private:
   [[nodiscard]] const device& host() const { return cpu_.get_device(); }
-  /// In a separate stream, which has no thread: calls do not wait for other calls on the host's stream.
-  [[nodiscard]] execution now() const { return {host().make_stream(), true}; }
+  [[nodiscard]] execution now() const { return in_separate_stream(host()); }
   [[nodiscard]] bool has_numbers() const {
     return elements_.value_bytes == 0 || elements_.value != scalar_kind::opaque;
   }
@@ -156,6 +134,32 @@ class static_host_tree final : public host_tree {
 };
 
 }  // namespace
+
+unsigned keys_per_line(const element_type& e) {
+  const auto of = [&]<class Word>(Word) -> unsigned {
+    switch (value_slot(e.value_bytes)) {
+      case 0:
+        return tree_shape<Word, 0>::keys_per_line;
+      case 4:
+        return tree_shape<Word, 4>::keys_per_line;
+      case 8:
+        return tree_shape<Word, 8>::keys_per_line;
+      default:
+        return tree_shape<Word, 16>::keys_per_line;
+    }
+  };
+  return bytes_of(e.key) <= 4 ? of(std::uint32_t{}) : of(std::uint64_t{});
+}
+
+void require_line_numbers(const element_type& e, std::uint64_t n) {
+  constexpr std::uint64_t most_lines = 0xffffffffu;  // the last number means no line
+  const std::uint64_t most = most_lines * keys_per_line(e);
+  if (n > most) {
+    throw error("hybrid_tree: the implicit layout has at most 2^32 - 1 lines of leaves, which for these types are " +
+                std::to_string(most) + " elements, and was given " + std::to_string(n) +
+                "; split the data over several trees, or use a static_tree on the CPU.");
+  }
+}
 
 std::unique_ptr<host_tree> make_static_host_tree(const device& host, element_type elements, aggregates keep,
                                                  const void* keys, const void* values, std::size_t n) {

@@ -79,10 +79,10 @@ class traced_caller {
     const auto taken = taken_of<std::uint64_t>(words, first);
     const byte_batch firsts{reinterpret_cast<const std::uint8_t*>(taken.data()), nullptr, 8};
     const std::uint64_t left = ask(call, firsts, first.size());
-    const auto op = call.op == trace_op::insert   ? radix_write::insert
-                    : call.op == trace_op::assign ? radix_write::insert_or_assign
-                                                  : radix_write::erase;
-    if (left != 0 || op == radix_write::insert_or_assign) {
+    const auto op = call.op == trace_op::insert   ? write_op::insert
+                    : call.op == trace_op::assign ? write_op::insert_or_assign
+                                                  : write_op::erase;
+    if (left != 0 || op == write_op::insert_or_assign) {
       const raw_buffer some = values == nullptr ? raw_buffer{} : values_at(values, n, values_of_first);
       write(call, op, firsts, first.size(), values == nullptr ? nullptr : some.data());
     }
@@ -90,10 +90,10 @@ class traced_caller {
     (void)ask(call, {reinterpret_cast<const std::uint8_t*>(others.data()), nullptr, 8}, repeated.size());
   }
   /// Keys are distinct.
-  void write(const radix_traced_call& call, radix_write op, const byte_batch& keys, std::size_t n, const void* values) {
+  void write(const radix_traced_call& call, write_op op, const byte_batch& keys, std::size_t n, const void* values) {
     const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
-    const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
+    const bool erases = op == write_op::erase, assigns = op == write_op::insert_or_assign;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
     context_.for_each(n, mark_missing_or_present{links.data(), erases, marks.data()});
     const std::uint64_t m = number_marks(context_, marks, n);

@@ -159,8 +159,8 @@ void trace_replay::apply(const trace_event& e) {
     }
     case trace_kind::unlatch: {
       trace_node_state& n = node(name_of(e));
-      require((n.version & 1) != 0, e, "gives back a latch that nobody has");
-      require(e.other + 1 == n.version || e.other == n.version + 1, e, "brings a version that does not follow");
+      require((n.version & 1) != 0, e, "releases a latch that is not held");
+      require(e.other + 1 == n.version || e.other == n.version + 1, e, "has a version that does not follow");
       versions_.push_back(n.version);
       n.version = e.other;
       return;

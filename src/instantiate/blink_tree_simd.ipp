@@ -52,14 +52,15 @@ void find_blink_piece(const blink_find_job<View>& job, std::size_t first, std::s
 template <class W, unsigned V>
 const void* blink_kernels_of() {
   using view = detail::default_blink_view<W, V>;
-  static constexpr detail::blink_cpu_kernels<view> table{find_blink_piece<view>,
-                                                         run_blink_piece<view, blink_seek_job<view>>,
-                                                         run_blink_piece<view, blink_count_job<view>>, HWY_TARGET};
+  static constexpr detail::cpu_kernels<detail::blink_simd_jobs<view>> table{
+      {find_blink_piece<view>, run_blink_piece<view, blink_seek_job<view>>,
+       run_blink_piece<view, blink_count_job<view>>},
+      HWY_TARGET};
   return &table;
 }
 #endif
 
-// Returns a pointer to blink_cpu_kernels, because dispatch supports only plain functions.
+// Returns a pointer to cpu_kernels<blink_simd_jobs<...>>, because dispatch supports only plain functions.
 const void* ESPALIER_TABLE([[maybe_unused]] unsigned value_bytes) {
 #if ESPALIER_COMPILES_KERNELS
   switch (value_bytes) {
@@ -87,8 +88,9 @@ HWY_EXPORT(ESPALIER_TABLE);
 namespace detail {
 
 template <class Word, unsigned V>
-const blink_cpu_kernels<default_blink_view<Word, V>>* blink_simd_kernels() {
-  return static_cast<const blink_cpu_kernels<default_blink_view<Word, V>>*>(HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(V));
+const cpu_kernels<blink_simd_jobs<default_blink_view<Word, V>>>* blink_simd_kernels() {
+  using table = cpu_kernels<blink_simd_jobs<default_blink_view<Word, V>>>;
+  return static_cast<const table*>(HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(V));
 }
 
 template <class Word>
@@ -97,10 +99,14 @@ std::vector<std::int64_t> blink_simd_targets() {
 }
 
 template std::vector<std::int64_t> blink_simd_targets<ESPALIER_WORD>();
-template const blink_cpu_kernels<default_blink_view<ESPALIER_WORD, 0>>* blink_simd_kernels();
-template const blink_cpu_kernels<default_blink_view<ESPALIER_WORD, 4>>* blink_simd_kernels();
-template const blink_cpu_kernels<default_blink_view<ESPALIER_WORD, 8>>* blink_simd_kernels();
-template const blink_cpu_kernels<default_blink_view<ESPALIER_WORD, 16>>* blink_simd_kernels();
+template const cpu_kernels<blink_simd_jobs<default_blink_view<ESPALIER_WORD, 0>>>*
+blink_simd_kernels<ESPALIER_WORD, 0>();
+template const cpu_kernels<blink_simd_jobs<default_blink_view<ESPALIER_WORD, 4>>>*
+blink_simd_kernels<ESPALIER_WORD, 4>();
+template const cpu_kernels<blink_simd_jobs<default_blink_view<ESPALIER_WORD, 8>>>*
+blink_simd_kernels<ESPALIER_WORD, 8>();
+template const cpu_kernels<blink_simd_jobs<default_blink_view<ESPALIER_WORD, 16>>>*
+blink_simd_kernels<ESPALIER_WORD, 16>();
 
 }  // namespace detail
 }  // namespace espalier

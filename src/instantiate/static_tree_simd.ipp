@@ -17,20 +17,24 @@ void run_piece(const Job& job, std::size_t first, std::size_t last) {
 }
 
 // The node search applies to point queries; the rest is compiled once.
+template <class Job>
+constexpr bool takes_node_search = false;
+template <class W, unsigned V>
+constexpr bool takes_node_search<find_job<W, V>> = true;
+template <class W, unsigned V>
+constexpr bool takes_node_search<rank_job<W, V>> = true;
+
+template <class Team, class Job>
+using team_of_job = std::conditional_t<takes_node_search<Job>, Team, simd_thread<linear_search>>;
+
+template <class Team, class... Jobs>
+constexpr detail::cpu_kernels<type_list<Jobs...>> table_of(type_list<Jobs...>) {
+  return {{run_piece<team_of_job<Team, Jobs>, Jobs>...}, HWY_TARGET};
+}
+
 template <class Team, class W, unsigned V>
 const void* kernels_of() {
-  using plain = simd_thread<linear_search>;
-  static constexpr detail::cpu_kernels<W, V> table{run_piece<Team, find_job<W, V>>,
-                                                   run_piece<Team, rank_job<W, V>>,
-                                                   run_piece<plain, seek_job<W, V>>,
-                                                   run_piece<plain, select_job<W, V>>,
-                                                   run_piece<plain, count_job<W, V>>,
-                                                   run_piece<plain, fill_job<W, V>>,
-                                                   run_piece<plain, range_head_job<W, V>>,
-                                                   run_piece<plain, aggregate_job<W, V>>,
-                                                   run_piece<plain, find_line_job<W>>,
-                                                   run_piece<plain, top_table_job<W>>,
-                                                   HWY_TARGET};
+  static constexpr detail::static_cpu_kernels<W, V> table = table_of<Team>(bulk_jobs<W, V>{});
   return &table;
 }
 
@@ -49,7 +53,7 @@ const void* kernels_for(unsigned value_bytes) {
   }
 }
 
-// Returns a pointer to cpu_kernels<ESPALIER_WORD, value_bytes>, because dispatch supports only plain functions.
+// Returns a pointer to static_cpu_kernels<ESPALIER_WORD, value_bytes>, because dispatch supports only plain functions.
 const void* ESPALIER_TABLE(unsigned value_bytes, node_search search) {
   return search == node_search::linear ? kernels_for<simd_thread<linear_search>, ESPALIER_WORD>(value_bytes)
                                        : kernels_for<simd_thread<hierarchical_search>, ESPALIER_WORD>(value_bytes);
@@ -64,11 +68,11 @@ HWY_EXPORT(ESPALIER_TABLE);
 
 namespace detail {
 
-template <class Word, unsigned ValueBytes>
-const cpu_kernels<Word, ValueBytes>& best_cpu_kernels(node_search search) {
-  if (search == node_search::sequential) return scalar_cpu_kernels<Word, ValueBytes>();
-  const void* table = HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(ValueBytes, search);
-  return *static_cast<const cpu_kernels<Word, ValueBytes>*>(table);
+template <class Word, unsigned V>
+const static_cpu_kernels<Word, V>& best_cpu_kernels(node_search search) {
+  if (search == node_search::sequential) return scalar_cpu_kernels<Word, V>();
+  const void* table = HWY_DYNAMIC_DISPATCH(ESPALIER_TABLE)(V, search);
+  return *static_cast<const static_cpu_kernels<Word, V>*>(table);
 }
 
 template <class Word>
@@ -77,10 +81,10 @@ std::vector<std::int64_t> simd_targets() {
 }
 
 template std::vector<std::int64_t> simd_targets<ESPALIER_WORD>();
-template const cpu_kernels<ESPALIER_WORD, 0>& best_cpu_kernels(node_search);
-template const cpu_kernels<ESPALIER_WORD, 4>& best_cpu_kernels(node_search);
-template const cpu_kernels<ESPALIER_WORD, 8>& best_cpu_kernels(node_search);
-template const cpu_kernels<ESPALIER_WORD, 16>& best_cpu_kernels(node_search);
+template const static_cpu_kernels<ESPALIER_WORD, 0>& best_cpu_kernels<ESPALIER_WORD, 0>(node_search);
+template const static_cpu_kernels<ESPALIER_WORD, 4>& best_cpu_kernels<ESPALIER_WORD, 4>(node_search);
+template const static_cpu_kernels<ESPALIER_WORD, 8>& best_cpu_kernels<ESPALIER_WORD, 8>(node_search);
+template const static_cpu_kernels<ESPALIER_WORD, 16>& best_cpu_kernels<ESPALIER_WORD, 16>(node_search);
 
 }  // namespace detail
 }  // namespace espalier

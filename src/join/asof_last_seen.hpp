@@ -7,12 +7,12 @@
 // whose group is not in the table of its part is pending: its row is that of the nearest earlier part with that group,
 // which one thread looks up afterwards, with one table that takes over part by part.
 //
-// A thread goes through several parts (lanes) in turns, one row each. A step takes the next right or the next left row
-// without a branch: in which order rows follow each other cannot be predicted, and a mispredicted branch costs as much
-// as four steps. A step that takes a left row stores to a spare slot of the table; one that takes a right row stores to
-// a spare result. Steps read one row beyond their part, so a part at the end of a side is passed by plain loops, and
-// the cut keeps such a part short. With many groups the tables of several lanes do not fit into the cache: then each
-// part is passed by plain loops.
+// A thread interleaves several parts (lanes), one row of each per round. A step consumes the next right or the next
+// left row without a branch: the order of rows is unpredictable, and a mispredicted branch costs as much as four steps.
+// A step that consumes a left row stores to a dummy slot of the table; one that consumes a right row stores to a dummy
+// result. Steps read one row past their part, so a part that contains the end of a side is processed by plain loops,
+// and the partition keeps such parts short. If the tables of several lanes exceed the cache because there are many
+// groups, all parts are processed by plain loops.
 //
 // Invariant: after part p, the combined table has for each group the last row noted in parts 0..p.
 #pragma once

@@ -3,8 +3,8 @@
 //   without groups   the order-preserving word of the key (scalar.hpp), with -0.0 as +0.0: 32 or 64 bits
 //   with groups      group << bits | (key word - least key word of the side): 64 bits if that is enough, else 128
 //
-// Every search of a join is then one question: how many words of a sorted array are less than this one? A key outside
-// the keys of the side is before or after all rows of its group, so `bits` need to hold the keys of one side only.
+// Every search of a join is then a lower bound in a sorted array of words. A key outside the key range of the side
+// sorts before or after all rows of its group, so `bits` has to cover the keys of one side only.
 #pragma once
 
 #include <cmath>

@@ -161,8 +161,8 @@ void merge_ranks(const Key* keys, std::size_t width, const Query* q, std::size_t
     }
     return low;
   };
-  // Lane l writes at query + l, so that the end of a lane and the start of the next do not meet. Lanes are variables of
-  // their own: as elements of an array they would be stored and loaded in each step.
+  // Lane l writes at query + l, so that adjacent lanes do not write to the same element. Each lane is a separate
+  // variable: the compiler keeps the elements of an array in memory and not in registers.
   std::uint32_t shifted[block_rows + lanes];
   const std::size_t begin[lanes + 1] = {0, first_query(steps / lanes), first_query(steps / lanes * 2),
                                         first_query(steps / lanes * 3), count};

@@ -92,9 +92,9 @@ class verified_find {
     launch(job, n, 0);
     for (std::size_t p = 0; p < pieces; ++p) {
       const slot& own = slots_[p % 2];
-      auto letter = context_.send(own.listed.data());
+      auto readback = context_.read_async(own.listed.data());
       if (p + 1 < pieces) launch(job, n, p + 1);
-      const std::size_t listed = letter.get();  // the shipped data have arrived as well
+      const std::size_t listed = readback.get();  // the shipped data have arrived as well
       compare(own, listed, asked.batch, p * piece);
       context_.for_each(listed,
                         put_confirmed<V>{job, p * piece, own.candidates.data(), own.leaves.data(), own.right.data()});

@@ -73,8 +73,8 @@ class host_long_key_tree {
     buffer<std::uint8_t> found;
   };
   /// `keys` and `values` are in the device's memory. Strong exception guarantee.
-  [[nodiscard]] change write(Context& context, radix_write op, const byte_batch& keys, std::size_t n,
-                             const void* values, radix_path path) {
+  [[nodiscard]] change write(Context& context, write_op op, const byte_batch& keys, std::size_t n, const void* values,
+                             radix_path path) {
     change c;
     c.part = take(context, keys, n, values);
     const std::size_t m = c.part.n;
@@ -90,7 +90,7 @@ class host_long_key_tree {
   void undo(Context& context, const change& c) {
     if (c.part.n == 0) return;
     const stream own = order(context);
-    tree_->write(radix_write::erase, c.part.keys(), nullptr, nullptr, radix_path::automatic, {own, true});
+    tree_->write(write_op::erase, c.part.keys(), nullptr, nullptr, radix_path::automatic, {own, true});
     // Equal keys have equal old values, so it does not matter which of them is inserted.
     std::vector<std::uint8_t> bytes, values;
     std::vector<std::uint64_t> offsets{0};
@@ -103,7 +103,7 @@ class host_long_key_tree {
       values.insert(values.end(), value, value + elements_.value_bytes);
     }
     const byte_keys old{{bytes.data(), offsets.data(), 0}, offsets.size() - 1, bytes.size(), nullptr};
-    tree_->write(radix_write::insert, old, values.data(), nullptr, radix_path::automatic, {own, true});
+    tree_->write(write_op::insert, old, values.data(), nullptr, radix_path::automatic, {own, true});
   }
 
  private:

@@ -107,7 +107,7 @@ class radix_index_impl final : public radix_index {
         const keys_in in(context, keys, true);
         const input in_values(context, V == 0 ? nullptr : values, keys.n * elements.value_bytes);
         tree_ = radix_builder<Context, V>(context, elements, options_)(in.batch(), in_values.data(), keys.n);
-        if (options_.long_keys == long_key_mode::beside)
+        if (options_.long_keys == long_key_mode::host_replica)
           long_key_tree_.emplace(context, cpu_, options_.host_pool, elements_, in.batch(), in_values.data(), keys.n);
       });
     });
@@ -265,17 +265,17 @@ class radix_index_impl final : public radix_index {
       });
     }
   }
-  void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
+  void write(write_op op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
              const execution& ex) override {
     if (keys.n == 0) return;
     if (keys.n >= 0xffffffffu) throw error("radix_tree: a batch has fewer than 2^32 - 1 keys; split it.");
     execute<Context>(device_, ex, [=, this, order = ex.order] {
       alone_now(order, [&](Context& context) {
         const keys_in in(context, keys, true);
-        const input in_values(context, V == 0 || op == radix_write::erase ? nullptr : values,
+        const input in_values(context, V == 0 || op == write_op::erase ? nullptr : values,
                               keys.n * elements_.value_bytes);
         // A separate mask until everything is done; an update has nothing left that could fail.
-        const bool direct = op == radix_write::update && !long_key_tree_ && done != nullptr && device_.is_local(done);
+        const bool direct = op == write_op::update && !long_key_tree_ && done != nullptr && device_.is_local(done);
         const buffer<std::uint8_t> own_mask(device_, done == nullptr || direct ? 0 : keys.n, order);
         std::uint8_t* const mask = direct || done == nullptr ? done : own_mask.data();
         summaries_.forget();
@@ -324,9 +324,9 @@ class radix_index_impl final : public radix_index {
   }
   /// Writes the second tree, then the first one by `write_tree`: both or none.
   template <class WriteTree>
-  void in_step(Context& context, radix_write op, const byte_batch& keys, std::size_t n, const void* values,
+  void in_step(Context& context, write_op op, const byte_batch& keys, std::size_t n, const void* values,
                radix_path path, const WriteTree& write_tree) {
-    if (options_.long_keys != long_key_mode::beside) return write_tree();
+    if (options_.long_keys != long_key_mode::host_replica) return write_tree();
     if (!long_key_tree_) make_long_key_tree(context);
     const auto change = long_key_tree_->write(context, op, keys, n, values, path);
     try {

@@ -102,17 +102,17 @@ class radix_writer {
 
   /// All pointers refer to the device's memory; `done` may be null. Strong exception guarantee: memory runs out before
   /// anything is changed, or not at all.
-  void operator()(radix_write op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
+  void operator()(write_op op, const byte_batch& keys, std::size_t n, const void* values, std::uint8_t* done,
                   radix_path path) {
-    if (op == radix_write::update) {
+    if (op == write_op::update) {
       radix_updater<Context, V> update(context_, tree_, elements_.value_bytes);
       update.prepare(n);
       return update(keys, n, values, done);
     }
     const buffer<radix_link> links = room<radix_link>(context_, n);
     context_.ask(radix_locate_job<V>{tree_.view, keys, links.data()}, n);
-    const bool erases = op == radix_write::erase;
-    const of_equal_keys which = op == radix_write::insert ? of_equal_keys::first : of_equal_keys::last;
+    const bool erases = op == write_op::erase;
+    const of_equal_keys which = op == write_op::insert ? of_equal_keys::first : of_equal_keys::last;
     const bool in_place = path == radix_path::in_place ||
                           (path == radix_path::automatic && n < tree_.view.size / 2 && !is_worn() && can_number(n));
     const bool builds = !in_place && !erases && tree_.view.size == 0;  // from the batch alone
@@ -154,9 +154,9 @@ class radix_writer {
                        [n](std::size_t count) { return count + n <= radix_link::most; });
   }
 
-  void change_in_place(radix_write op, const ordered_keys& sorted, const radix_link* links, const void* values) {
+  void change_in_place(write_op op, const ordered_keys& sorted, const radix_link* links, const void* values) {
     const std::size_t n = sorted.n;
-    const bool erases = op == radix_write::erase, assigns = op == radix_write::insert_or_assign;
+    const bool erases = op == write_op::erase, assigns = op == write_op::insert_or_assign;
     const buffer<std::uint64_t> marks = room<std::uint64_t>(context_, n + 1);
     context_.for_each(n, mark_changing{sorted, links, !assigns, erases, marks.data()});
     const std::uint64_t m = number_marks(context_, marks, n);

@@ -8,7 +8,7 @@
 //   exclusive_scan(in, out, n)
 //   copy(to, from, bytes), zero(to, bytes), fill(to, byte, bytes)
 //   read(p)                                waits for one element of device memory
-//   send(p)                                the same asynchronously, in stream order; get() waits for it
+//   read_async(p)                          the same asynchronously, in stream order; get() waits for it
 //   launch(job, n, search)                 run(team, job, ...) over [0, n)
 //   root_cells(groups, word_bytes)         number of cells of the top table
 //
@@ -164,7 +164,7 @@ class builder {
     if (groups >= subtable_flag)
       throw error("build: more elements than a static tree can number; split the data over several trees.");
     tree.headers = room(groups * sizeof(group_header<Word>));
-    auto first = context_.send(words_), last = context_.send(words_ + n - 1);
+    auto first = context_.read_async(words_), last = context_.read_async(words_ + n - 1);
     if constexpr (Context::on_gpu) {
       context_.for_each(
           groups * 32, write_header_byte<Word, ValueBytes>{words_, static_cast<std::uint8_t*>(tree.headers.data()), n});

@@ -78,12 +78,12 @@ class cpu_executor {
     return *p;
   }
   template <class T>
-  struct letter {
+  struct readback {
     T content;
     [[nodiscard]] T get() const { return content; }
   };
   template <class T>
-  [[nodiscard]] letter<T> send(const T* p) {
+  [[nodiscard]] readback<T> read_async(const T* p) {
     return {*p};
   }
 

@@ -73,10 +73,10 @@ class cuda_executor {
   void fill(void* to, unsigned char byte, std::size_t bytes) { device_.fill(to, byte, bytes, order_); }
   template <class T>
   [[nodiscard]] T read(const T* p) {
-    return send(p).get();
+    return read_async(p).get();
   }
   template <class T>
-  [[nodiscard]] cuda_letter_of<T> send(const T* p) {
+  [[nodiscard]] cuda_readback<T> read_async(const T* p) {
     return {device_.ordinal(), p, cuda_backend::native(order_)};
   }
 

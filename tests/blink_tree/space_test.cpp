@@ -73,7 +73,7 @@ TEST_P(BlinkTreeSpace, LargeNumbersOfSmallRoundsTakeNoMoreSpace) {
   EXPECT_TRUE(v.ok) << v.problem;
 }
 
-// A stretch of keys is erased that is too short for all leaves to be made anew: no chain of empty ones stays behind.
+// Erases a range of keys that is too short for a rebuild of all leaves: no chain of empty leaves remains.
 TEST_P(BlinkTreeSpace, SmallStretchesThatAreErasedLeaveNoEmptyLeaves) {
   for (const write_path path : all_paths) {
     for (const std::size_t from : {0u, 20000u, 54000u}) {

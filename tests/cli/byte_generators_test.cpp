@@ -62,7 +62,7 @@ void expect_refusal(const byte_spec& spec, std::string_view part) {
   try {
     const byte_generator keys(spec);
     ADD_FAILURE() << words_for(spec) << " was accepted";
-  } catch (const bad_arguments& e) {
+  } catch (const cli::bad_arguments& e) {
     EXPECT_NE(std::string_view(e.what()).find(part), std::string_view::npos) << e.what();
   }
 }
@@ -113,8 +113,8 @@ TEST(byte_keys, short_ones_are_all_there) {
     EXPECT_EQ(byte_generator({shape, 7}).distinct(), std::uint64_t{1} << 56);
     EXPECT_EQ(byte_generator({shape, 8}).distinct(), std::numeric_limits<std::uint64_t>::max());
     EXPECT_EQ(some_of({shape, 2}, 0, 65'536).size(), 65'536u);
-    EXPECT_THROW((void)make_byte_keys(byte_generator({shape, 2}), 0, 65'537), bad_arguments);
-    EXPECT_THROW((void)make_byte_keys(byte_generator({shape, 2}), 65'537, 0), bad_arguments);
+    EXPECT_THROW((void)make_byte_keys(byte_generator({shape, 2}), 0, 65'537), cli::bad_arguments);
+    EXPECT_THROW((void)make_byte_keys(byte_generator({shape, 2}), 65'537, 0), cli::bad_arguments);
   }
 }
 

@@ -195,7 +195,7 @@ TEST_F(hybrid_bench, pages_and_ways_of_update_are_axes) {
   const json j = hybrid(
       "--keys 30000 --queries 500 --layout implicit,regular --pages huge,huge-inner,small --way "
       "automatic,asynchronous,synchronised --bucket 1000 --peers std-map --ops find,insert,update,erase");
-  // The implicit layout is built anew in any case.
+  // Every write rebuilds the implicit layout.
   ASSERT_EQ(j["rows"].size(), 3u * (2u + 3u * (1u + 3u)));
   for (const auto& row : j["rows"]) {
     expect_hybrid_row(row);

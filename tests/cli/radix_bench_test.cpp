@@ -95,7 +95,7 @@ TEST_F(radix_bench, options_of_other_indexes_are_refused_and_its_own_by_those) {
     expect_refused(std::string("bench static --keys 10 ") + option, "which is for blink, radix;");
   }
   for (const char* option :
-       {"--key-length 16", "--long-share 0.5", "--long-keys beside", "--location host", "--streams 2"}) {
+       {"--key-length 16", "--long-share 0.5", "--long-keys host-replica", "--location host", "--streams 2"}) {
     expect_refused(std::string("bench static --keys 10 ") + option, "which is for radix;");
     expect_refused(std::string("bench blink --keys 10 ") + option, "which is for radix;");
   }
@@ -112,11 +112,11 @@ TEST_F(radix_bench, help_tells_about_it) {
 TEST_F(radix_bench, ways_of_long_keys_are_an_axis) {
   const json j = radix(
       "--keys 2000 --queries 500 --distribution urls --ops find --peers none --long-keys "
-      "on-device,in-host-memory,beside");
+      "on-device,in-host-memory,host-replica");
   ASSERT_EQ(j["rows"].size(), 3u);
   EXPECT_EQ(j["rows"][0]["plan"], "on-device");
   EXPECT_EQ(j["rows"][1]["plan"], "in-host-memory");
-  EXPECT_EQ(j["rows"][2]["plan"], "beside");
+  EXPECT_EQ(j["rows"][2]["plan"], "host-replica");
 }
 
 struct radix_case {

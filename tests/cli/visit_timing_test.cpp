@@ -23,7 +23,7 @@ TEST(visit_timing, a_wrong_checksum_ends_the_run_and_names_both) {
   try {
     static_cast<void>(seconds_of_visit("the tree", 42, 1, [] { return std::uint64_t{41}; }));
     FAIL() << "a wrong answer was timed";
-  } catch (const wrong_answer& e) {
+  } catch (const cli::wrong_answer& e) {
     const std::string text = e.what();
     for (const char* part : {"visit", "42", "the tree", "41"}) EXPECT_NE(text.find(part), std::string::npos) << text;
   }

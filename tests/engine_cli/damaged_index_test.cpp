@@ -43,8 +43,8 @@ TEST_F(query_cli, a_damaged_index_is_reported_and_built_anew) {
       const outcome verified = run("verify --device cpu " + file("db"));
       EXPECT_EQ(verified.code, 1);
       EXPECT_NE(verified.err.find(damaged.filename().string()), std::string::npos) << verified.err;
-      EXPECT_NE(verified.err.find("the next command that uses the database builds the index 'by_id' of the table "
-                                  "'fruit' anew."),
+      EXPECT_NE(verified.err.find("the next command that uses the database rebuilds index 'by_id' of table "
+                                  "'fruit'."),
                 std::string::npos)
           << verified.err;
       EXPECT_EQ(verified.err.find("restore"), std::string::npos) << verified.err;

@@ -1,4 +1,4 @@
-// rebuild_test.cpp - changes that an index cannot take beside what it has: it is built anew, and answers as before.
+// rebuild_test.cpp - changes after which an index is rebuilt; it gives the same answers as before.
 #include "engine_index/tables.hpp"
 
 namespace espalier::test {

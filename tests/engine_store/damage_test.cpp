@@ -1,5 +1,5 @@
 // damage_test.cpp - bit flips, cuts and additions anywhere in every kind of file: refused, or for an index, which can
-// be built anew, noted; never a crash.
+// be rebuilt, noted; never a crash.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

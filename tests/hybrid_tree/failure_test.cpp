@@ -13,8 +13,8 @@
 #include "device/cpu_device.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
 #include "espalier/static_tree/static_tree.hpp"
-#include "hybrid_tree/balance.hpp"
 #include "hybrid_tree/inner_levels.hpp"
+#include "hybrid_tree/work_sharing.hpp"
 #include "support/failing_pool.hpp"
 #include "support/hybrid_layouts.hpp"
 #include "support/setting.hpp"
@@ -94,7 +94,7 @@ class HybridFailure : public testing::TestWithParam<const setting*> {
 
 TEST_P(HybridFailure, TheHostFinishesWhatIsShared) {
   const key_list keys = every_third(9000);
-  const hybrid_query_options staged{hybrid_placement::shared, queue_depth::double_buffered, {}, host_copies::staged};
+  const hybrid_query_options staged{hybrid_placement::shared, 2, {}, host_copies::staged};
   for (const hybrid_layout layout : layouts) {
     bool failed = true;
     std::size_t k = 0;

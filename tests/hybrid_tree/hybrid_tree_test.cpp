@@ -18,14 +18,12 @@
 namespace espalier::test {
 namespace {
 
-constexpr queue_depth handlings[] = {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered};
-
 /// Every way to be asked: small buckets, so that there are many of them.
 std::vector<hybrid_query_options> all_ways() {
   std::vector<hybrid_query_options> ways{{hybrid_placement::automatic}, {hybrid_placement::host_alone}};
-  for (const queue_depth b : handlings) ways.push_back({hybrid_placement::shared, b});
+  for (const unsigned depth : {0u, 1u, 2u}) ways.push_back({hybrid_placement::shared, depth});
   for (const load_balance b : {load_balance{0, 0}, {0, 0.4}, {1, 1}, {1, 0.7}, {2, 1}})
-    ways.push_back({hybrid_placement::shared, queue_depth::double_buffered, b});
+    ways.push_back({hybrid_placement::shared, 2, b});
   for (const hybrid_placement p : {hybrid_placement::device_alone, hybrid_placement::both}) ways.push_back({p});
   return ways;
 }
@@ -62,7 +60,7 @@ class HybridTree : public testing::TestWithParam<const setting*> {
   static void expect_finds(const tree_of<Key>& tree, const oracle<Key>& all, std::size_t n = 3000) {
     const std::vector<Key> keys = questions(all, n);
     for (const hybrid_query_options& way : all_ways()) {
-      SCOPED_TRACE(to_string(way.placement) + ", " + to_string(way.buckets) +
+      SCOPED_TRACE(to_string(way.placement) + ", queue depth " + std::to_string(way.queue_depth) +
                    (way.balance ? ", " + std::to_string(way.balance->levels) : ""));
       std::vector<std::uint64_t> values(n, 99);
       std::vector<std::uint8_t> found(n, 9), mask(n, 9);
@@ -409,7 +407,7 @@ TEST_P(HybridTree, KeepsTheAggregatesThatAreAskedFor) {
   std::vector<sum_of<std::uint64_t>> sum(1);
   std::vector<std::uint64_t> least(1), count(1);
   auto sums = made(aggregates::sum);
-  sums.insert_or_assign(other, other);  // made anew, the same way
+  sums.insert_or_assign(other, other);  // rebuilt with the same options
   sums.sum(lo, hi, sum);
   EXPECT_EQ(static_cast<std::uint64_t>(sum[0]), 3u + 4 + 6 + 9);
   EXPECT_THROW(sums.min(lo, hi, least, {}), error);
@@ -447,8 +445,9 @@ TEST(HybridTreeErrors, SayWhatToDo) {
   const auto set = hybrid_tree<std::uint32_t>::build(two, {}, device::cpu(1));
   std::vector<std::uint8_t> found(2, 9);
   for (const load_balance& b : {load_balance{3, 1}, {0, -0.1}, {0, 1.1}, {1, std::nan("")}}) {
-    EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, queue_depth::sequential, b}), error);
+    EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, 0, b}), error);
   }
+  EXPECT_THROW(set.contains(two, found, {hybrid_placement::shared, 3}), error);
   EXPECT_EQ(found, (std::vector<std::uint8_t>{9, 9})) << "nothing was answered";
 }
 

@@ -21,12 +21,11 @@ namespace espalier::test {
 namespace {
 
 /// Each placement, and inner levels of which both have a part; straight from the caller's memory, and by way of ours.
-const hybrid_query_options asked_ways[] = {
-    {hybrid_placement::host_alone},
-    {hybrid_placement::shared},
-    {hybrid_placement::shared, queue_depth::pipelined, load_balance{0, 0.4}, host_copies::staged},
-    {hybrid_placement::device_alone},
-    {hybrid_placement::both, queue_depth::double_buffered, {}, host_copies::staged}};
+const hybrid_query_options asked_ways[] = {{hybrid_placement::host_alone},
+                                           {hybrid_placement::shared},
+                                           {hybrid_placement::shared, 1, load_balance{0, 0.4}, host_copies::staged},
+                                           {hybrid_placement::device_alone},
+                                           {hybrid_placement::both, 2, {}, host_copies::staged}};
 constexpr interval interval_kinds[] = {interval::closed, interval::right_open, interval::left_open, interval::open};
 
 /// Room for copies of no leaf, of a few, and of all. The regular layout makes none, and has ways to write instead.

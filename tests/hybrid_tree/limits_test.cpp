@@ -1,9 +1,9 @@
 // limits_test.cpp - how large a tree may be, without building one that is.
-#include "hybrid_tree/limits.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "hybrid_tree/host_tree.hpp"
 
 namespace espalier::test {
 namespace {

@@ -1,6 +1,4 @@
 // pipeline_test.cpp - the order of buckets, how levels are shared out, and who gets large batches.
-#include "hybrid_tree/bucket_schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -8,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hybrid_tree/balance.hpp"
+#include "hybrid_tree/bucket_queues.hpp"
 #include "hybrid_tree/placement_selector.hpp"
+#include "hybrid_tree/work_sharing.hpp"
 
 namespace espalier::test {
 namespace {
@@ -18,34 +17,34 @@ using detail::discover_balance;
 using detail::parts_of;
 using detail::rebalanced;
 
-std::string steps_of(queue_depth how, std::size_t buckets) {
+std::string steps_of(unsigned depth, std::size_t buckets) {
   std::string steps;
   std::size_t finished = 0;
   (void)detail::run_pipeline(
-      how, buckets, 3, finished, [&](std::size_t b, unsigned) { steps += "s" + std::to_string(b) + " "; },
+      depth, buckets, 3, finished, [&](std::size_t b, unsigned) { steps += "s" + std::to_string(b) + " "; },
       [&](unsigned slot) { steps += "w" + std::to_string(slot) + " "; },
       [&](std::size_t b, unsigned) { steps += "f" + std::to_string(b) + " "; });
   EXPECT_EQ(finished, buckets);
   return steps;
 }
 
-TEST(HybridPipeline, BucketsComeInTheOrderOfTheStrategy) {
-  EXPECT_EQ(steps_of(queue_depth::sequential, 3), "s0 w0 f0 s1 w1 f1 s2 w2 f2 ");
-  EXPECT_EQ(steps_of(queue_depth::pipelined, 3), "s0 w0 s1 f0 w1 s2 f1 w2 f2 ");
-  EXPECT_EQ(steps_of(queue_depth::double_buffered, 4), "s0 s1 w0 s2 f0 w1 s3 f1 w2 f2 w0 f3 ");
-  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
-    EXPECT_EQ(steps_of(how, 0), "");
-    EXPECT_EQ(steps_of(how, 1), "s0 w0 f0 ");
+TEST(HybridPipeline, BucketsComeInTheOrderOfTheQueueDepth) {
+  EXPECT_EQ(steps_of(0, 3), "s0 w0 f0 s1 w1 f1 s2 w2 f2 ");
+  EXPECT_EQ(steps_of(1, 3), "s0 w0 s1 f0 w1 s2 f1 w2 f2 ");
+  EXPECT_EQ(steps_of(2, 4), "s0 s1 w0 s2 f0 w1 s3 f1 w2 f2 w0 f3 ");
+  for (const unsigned depth : {0u, 1u, 2u}) {
+    EXPECT_EQ(steps_of(depth, 0), "");
+    EXPECT_EQ(steps_of(depth, 1), "s0 w0 f0 ");
   }
 }
 
 // No slot is started again before the bucket that is in it is finished.
 TEST(HybridPipeline, NoSlotHasTwoBuckets) {
-  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
+  for (const unsigned depth : {0u, 1u, 2u}) {
     std::vector<bool> busy(3);
     std::size_t finished = 0;
     (void)detail::run_pipeline(
-        how, 20, 3, finished,
+        depth, 20, 3, finished,
         [&](std::size_t, unsigned slot) {
           EXPECT_FALSE(busy[slot]);
           busy[slot] = true;
@@ -55,10 +54,10 @@ TEST(HybridPipeline, NoSlotHasTwoBuckets) {
 }
 
 TEST(HybridPipeline, AnErrorTellsWhatWasFinished) {
-  for (const auto how : {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered}) {
+  for (const unsigned depth : {0u, 1u, 2u}) {
     std::size_t finished = 99, waited = 0, done = 0;
     EXPECT_THROW((void)detail::run_pipeline(
-                     how, 10, 3, finished, [](std::size_t, unsigned) {},
+                     depth, 10, 3, finished, [](std::size_t, unsigned) {},
                      [&](unsigned) {
                        if (++waited == 5) throw std::runtime_error("lost");
                      },

@@ -55,8 +55,8 @@ TEST(RegularSide, MemoryThatRunsOutLeavesAWriteDoneOrNot) {
         const auto update =
             side->write(write_op::insert_or_assign, more.data(), more.data(), more.size(), nullptr, way);
         for (const std::uint64_t key : more) all[key] = key;
-        EXPECT_EQ(update.anew, headers_of(side->upper()) != headers);
-        if (update.anew) {
+        EXPECT_EQ(update.inner_changed, headers_of(side->upper()) != headers);
+        if (update.inner_changed) {
           levels = detail::copy_inner_levels(device::cpu(1), side->upper(), detail::inner_room::exact);
         } else {
           ++behind;
@@ -74,7 +74,7 @@ TEST(RegularSide, MemoryThatRunsOutLeavesAWriteDoneOrNot) {
       for (const std::uint64_t key : more) asked.push_back(key), expected.push_back(all.count(key) != 0 ? key : 0);
       const void* const now = headers_of(side->upper());
       values.assign(asked.size(), 99);
-      side->find(asked.data(), asked.size(), values.data(), nullptr);
+      side->reads().find(asked.data(), asked.size(), values.data(), nullptr, {}, detail::in_separate_stream(host));
       ASSERT_EQ(values, expected);
       EXPECT_EQ(headers_of(side->upper()), now) << "a read made other inner levels";
       ASSERT_EQ(find_by_lines(*side, *levels, asked), expected);

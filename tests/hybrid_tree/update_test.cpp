@@ -6,8 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "espalier/device/cpu.hpp"
 #include "espalier/hybrid_tree/hybrid_tree.hpp"
-#include "hybrid_tree/update.hpp"
+#include "hybrid_tree/host_tree.hpp"
 #include "support/failing_pool.hpp"
 #include "support/families.hpp"
 #include "support/less_work.hpp"
@@ -203,7 +204,7 @@ TEST_P(HybridUpdate, TheWayFollowsTheSizeOfTheBatch) {
   EXPECT_TRUE(built.stats().update.reason.empty());
 }
 
-// Key by key the lane falls behind, until it is made anew: at the end of the keys only the end of it differs.
+// Writes key by key make the lane stale until it is rebuilt; after appends only its end differs.
 TEST_P(HybridUpdate, OnlyWhatDiffersIsSent) {
   constexpr std::uint64_t step = std::uint64_t{1} << 43;  // over the whole range, so that the table stays, too
   words keys = every(step, 1500000 / less_work);

@@ -91,6 +91,7 @@ class ordered_suite {
     EXPECT_EQ(tree_->empty(), all_.empty());
     EXPECT_TRUE(tree_->validate().ok);
     points();
+    omitted_outputs();
     neighbours();
     for (const interval ends : {interval::closed, interval::right_open, interval::left_open, interval::open}) {
       ranges(ends);
@@ -117,6 +118,27 @@ class ordered_suite {
       ASSERT_EQ(contained[i], found[i]);
       ASSERT_EQ(values[i], at != all_.end() ? at->second : 0);
     }
+  }
+
+  // An optional output that is an empty span is not written, even if the span has an address.
+  void omitted_outputs() {
+    std::vector<value> values(asked(), 77), untouched = values;
+    std::vector<std::uint8_t> found(asked(), 9), unmarked = found;
+    const auto no_values = std::span(values).first(0);
+    const auto no_mask = std::span(found).first(0);
+    std::vector<value> other_values(asked());
+    std::vector<std::uint8_t> other_mask(asked());
+    tree_->find(low(), no_values, other_mask);
+    tree_->find(low(), other_values, no_mask);
+    tree_->min(low(), high(), other_values, no_mask);
+    if constexpr (detail::WritesNeighbours<Tree>) {
+      std::vector<key> keys(asked(), 5);
+      tree_->lower_bound(low(), std::span(keys).first(0), no_values, other_mask);
+      ASSERT_EQ(keys, std::vector<key>(asked(), 5));
+      tree_->lower_bound(low(), keys, other_values, no_mask);
+    }
+    ASSERT_EQ(values, untouched);
+    ASSERT_EQ(found, unmarked);
   }
 
   // call(keys, out_keys, values, found) or call(keys), as the owner has it, against at(query).

@@ -26,9 +26,10 @@ odd_value value_of(std::uint64_t x) {
 using tree = radix_tree<odd_value>;
 using oracle = std::map<std::string, odd_value>;
 
-constexpr long_key_mode all_ways[] = {long_key_mode::on_device, long_key_mode::in_host_memory, long_key_mode::beside};
+constexpr long_key_mode all_ways[] = {long_key_mode::on_device, long_key_mode::in_host_memory,
+                                      long_key_mode::host_replica};
 const char* name_of(long_key_mode way) {
-  static constexpr const char* names[] = {"on_device", "in_host_memory", "beside"};
+  static constexpr const char* names[] = {"on_device", "in_host_memory", "host_replica"};
   return names[static_cast<unsigned>(way)];
 }
 radix_options going(long_key_mode way) {
@@ -283,7 +284,8 @@ TEST_P(RadixTreeLongKeys, StatsTellWhatIsInHostMemory) {
     EXPECT_EQ(s.size, s.leaves[3]);
     const std::size_t least = way == long_key_mode::on_device ? 0 : s.heap_bytes;
     EXPECT_GE(s.host_bytes, least) << name_of(way);
-    EXPECT_EQ(s.host_bytes > least, way == long_key_mode::beside) << name_of(way) << ": a tree is more than its keys";
+    EXPECT_EQ(s.host_bytes > least, way == long_key_mode::host_replica)
+        << name_of(way) << ": a tree is more than its keys";
     if (at().dev.kind() == device_kind::cpu) {
       radix_options plain = going(way);
       plain.long_keys_on_cpu = false;
@@ -340,7 +342,7 @@ TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
     return lost;
   };
   std::size_t lost = 0;
-  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::beside})
+  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::host_replica})
     for (const write op : {write::insert, write::insert_or_assign, write::update, write::erase})
       for (const bool all_that_follow : {false, true}) {
         SCOPED_TRACE(std::string(name_of(way)) + ", operation " + std::to_string(static_cast<int>(op)));
@@ -356,7 +358,7 @@ TEST_P(RadixTreeLongKeys, SmallWritesWithoutMemoryChangeNothing) {
 /// Pinned memory is refused: the sentence says so, and neither a find nor a build loses anything.
 TEST_P(RadixTreeLongKeys, SmallFindsAndBuildsWithoutHostMemorySaySo) {
   const strings keys = long_set(3, 300);
-  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::beside}) {
+  for (const long_key_mode way : {long_key_mode::in_host_memory, long_key_mode::host_replica}) {
     SCOPED_TRACE(name_of(way));
     const auto pool = std::make_shared<failing_pool>(at().dev.host_pool());
     radix_options options = going(way);

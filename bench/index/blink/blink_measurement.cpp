@@ -83,9 +83,11 @@ std::vector<row> blink_measurement::measure_build() const {
     blink_under_test tree = make_tree(shape);
     row& r = rows.emplace_back(empty_row(operation::build, tree));
     load(tree);
-    if (tree.stats().size != r.keys) throw wrong_answer(fmt::format("build: the tree has {} keys.", tree.stats().size));
+    if (tree.stats().size != r.keys)
+      throw cli::wrong_answer(fmt::format("build: the tree has {} keys.", tree.stats().size));
     if (r.keys <= most_validated_keys) {
-      if (const validation v = tree.validate(); !v) throw wrong_answer("build: the tree is not valid: " + v.problem);
+      if (const validation v = tree.validate(); !v)
+        throw cli::wrong_answer("build: the tree is not valid: " + v.problem);
     }
     r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) load(tree);
@@ -104,7 +106,7 @@ std::vector<row> blink_measurement::measure_snapshot() const {
     row& r = rows.emplace_back(empty_row(operation::snapshot, tree));
     load(tree);
     if (const std::uint64_t n = tree.snapshot(); n != r.keys)
-      throw wrong_answer(fmt::format("snapshot: it has {} keys, and the tree {}.", n, r.keys));
+      throw cli::wrong_answer(fmt::format("snapshot: it has {} keys, and the tree {}.", n, r.keys));
     r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree.snapshot());
     });
@@ -252,7 +254,7 @@ void blink_measurement::time_range(const question& q, const blink_under_test& tr
 std::uint64_t blink_measurement::fitting_size(operation op, std::uint64_t size, std::vector<std::string>& notes) const {
   const std::uint64_t keys = data_.tree.keys.size();
   if (keys == 0 && mixes(op)) {
-    throw bad_arguments(fmt::format("--ops {} asks for keys of the tree: give more than 0 --keys.", name_of(op)));
+    throw cli::bad_arguments(fmt::format("--ops {} asks for keys of the tree: give more than 0 --keys.", name_of(op)));
   }
   std::uint64_t most = size;
   const char* why = "";
@@ -283,7 +285,7 @@ double blink_measurement::run_once(operation op, const blink_script& script, con
   const double seconds = watch.seconds();
 
   const auto require = [&](std::optional<std::string> wrong) {
-    if (wrong) throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+    if (wrong) throw cli::wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
   };
   for (const auto& s : steps) {
     const bool range = s.step().what == step_kind::range;
@@ -321,7 +323,7 @@ std::vector<row> blink_measurement::measure_writes(operation op, std::uint64_t q
       static_cast<void>(run_once(op, script, steps, contents, options, tree));  // warms up memory pools
       if (script.size_after <= most_validated_keys) {
         if (const validation v = tree.validate(); !v) {
-          throw wrong_answer(fmt::format("{}: the tree is not valid afterwards: {}", name_of(op), v.problem));
+          throw cli::wrong_answer(fmt::format("{}: the tree is not valid afterwards: {}", name_of(op), v.problem));
         }
       }
       std::vector<double> seconds;

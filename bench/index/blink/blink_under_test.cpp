@@ -24,7 +24,7 @@ blink_under_test::blink_under_test(const device& dev, const data_spec& spec, con
   } catch (const out_of_memory&) {
     throw;
   } catch (const error& e) {
-    throw bad_arguments(e.what());
+    throw cli::bad_arguments(e.what());
   }
 }
 
@@ -52,7 +52,7 @@ double blink_under_test::insert_by_ref(const void* keys, const void* values, std
   return watch.seconds();
 #else
   static_cast<void>(keys), static_cast<void>(values), static_cast<void>(n), static_cast<void>(done);
-  throw bad_arguments("insert-by-ref: this build has no CUDA.");
+  throw cli::bad_arguments("insert-by-ref: this build has no CUDA.");
 #endif
 }
 

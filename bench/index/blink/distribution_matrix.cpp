@@ -179,8 +179,8 @@ class matrix_of_tree {
   void check(operation op, const std::string& path, const device_batch& batch) {
     const auto require = [&](bool right, const std::string& problem) {
       if (right) return;
-      throw wrong_answer(fmt::format("{}, {}, {} of {} keys into {}: {}", name_of(op), path, name_of(batch.which),
-                                     batch.size(), elements_.size(), problem));
+      throw cli::wrong_answer(fmt::format("{}, {}, {} of {} keys into {}: {}", name_of(op), path, name_of(batch.which),
+                                          batch.size(), elements_.size(), problem));
     };
     const bool inserted = op != operation::erase;
     const auto done = batch.done.fetch()[0].as<const std::uint8_t>();
@@ -259,7 +259,7 @@ class matrix_of_tree {
     }
     const double seconds = watch.seconds();
     if (map.size() != elements_.size() + batch.size()) {
-      throw wrong_answer(fmt::format("insert: {} has {} keys afterwards.", name, map.size()));
+      throw cli::wrong_answer(fmt::format("insert: {} has {} keys afterwards.", name, map.size()));
     }
     return seconds;
   }

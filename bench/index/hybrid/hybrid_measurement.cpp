@@ -32,8 +32,8 @@ std::vector<hybrid_way> ways(operation op, const options& what, bool first_bucke
       if (first_bucket) list.push_back({});
       continue;
     }
-    for (const auto handling : what.hybrid.handlings) {
-      for (const auto balance : what.hybrid.balances) list.push_back({placement, handling, balance});
+    for (const auto depth : what.hybrid.queue_depths) {
+      for (const auto balance : what.hybrid.balances) list.push_back({placement, depth, balance});
     }
   }
   return list;
@@ -54,7 +54,7 @@ std::vector<update_mode> update_ways(operation op, const options& what, hybrid_l
 hybrid_query_options query_for(const hybrid_way& way) {
   hybrid_query_options how;
   how.placement = way.placement;
-  how.buckets = way.handling;
+  how.queue_depth = way.queue_depth;
   if (way.balance == balancing::none) how.balance = load_balance{};
   return how;
 }
@@ -171,10 +171,10 @@ void hybrid_measurement::need_tree(const tree_shape& shape) {
 
 void hybrid_measurement::require_valid(operation op, std::uint64_t size) const {
   if (const std::uint64_t n = tree_.stats().size; n != size)
-    throw wrong_answer(fmt::format("{}: the tree has {} keys, but must have {}.", name_of(op), n, size));
+    throw cli::wrong_answer(fmt::format("{}: the tree has {} keys, but must have {}.", name_of(op), n, size));
   if (size > most_validated_keys) return;
   if (const validation v = tree_.validate(); !v)
-    throw wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
+    throw cli::wrong_answer(fmt::format("{}: the tree is not valid: {}", name_of(op), v.problem));
 }
 
 /// Builds from pairs in key order.
@@ -271,7 +271,7 @@ row hybrid_measurement::measure_way(const question& q, const tree_shape& shape, 
   finish_row(r.queries, r);
   const hybrid_stats s = tree_.stats();
   r.hybrid->placement = name_in(placement_names, way.placement);
-  r.hybrid->handling = name_in(handling_names, way.handling);
+  r.hybrid->handling = name_in(queue_depth_names, way.queue_depth);
   r.hybrid->bucket = shape.bucket;
   if (s.reads_leaves) r.hybrid->leaf_cache = s.leaf_cache_bytes;
   r.hybrid->balance = name_in(balancing_names, way.balance);
@@ -399,8 +399,8 @@ double hybrid_measurement::write_once(operation op, const blink_script& script, 
   if (const auto wrong = std::find_if(marks.begin(), marks.end(), [&](auto m) { return m != right; });
       wrong != marks.end()) {
     const auto i = static_cast<std::size_t>(wrong - marks.begin());
-    throw wrong_answer(fmt::format("{}: element {} (key {}): the tree answers {}, but {} is right.", name_of(op), i,
-                                   text_of(step.keys, i), *wrong, right));
+    throw cli::wrong_answer(fmt::format("{}: element {} (key {}): the tree answers {}, but {} is right.", name_of(op),
+                                        i, text_of(step.keys, i), *wrong, right));
   }
   return seconds;
 }
@@ -412,7 +412,7 @@ void hybrid_measurement::require_contents(operation op, const blink_script& scri
   const request ask{all.keys.data(), nullptr, all.size(), {out[0].data(), out[1].data()}, 0, {}, true, {}};
   tree_.ask(operation::find, ask, {});
   if (auto wrong = wrong_step(all, spec(), out, "the tree afterwards")) {
-    throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+    throw cli::wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
   }
 }
 

@@ -25,7 +25,7 @@ namespace espalier::bench {
 /// The way in which a query is executed: one point of the axes of a tree and operation.
 struct hybrid_way {
   hybrid_placement placement = hybrid_placement::host_alone;
-  queue_depth handling = queue_depth::double_buffered;
+  unsigned queue_depth = 2;
   balancing balance = balancing::tuned;
   [[nodiscard]] bool alone() const { return placement == hybrid_placement::host_alone; }
 };

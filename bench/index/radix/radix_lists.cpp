@@ -86,7 +86,7 @@ std::uint64_t radix_lists::elements() const {
 
 radix_lists make_radix_lists(operation op, const radix_data& data, std::uint64_t n, std::uint64_t length,
                              double hit_rate) {
-  if (length == 0) throw bad_arguments("--range-length is '0': a range has one element at least.");
+  if (length == 0) throw cli::bad_arguments("--range-length is '0': a range has one element at least.");
   radix_lists q;
   const std::uint64_t most = most_queries(data, op == operation::range    ? length
                                                 : op == operation::prefix ? 2 * length

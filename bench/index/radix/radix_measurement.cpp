@@ -117,9 +117,11 @@ void radix_measurement::load_if_changed() {
 
 void radix_measurement::measure_build(row& r) {
   load();
-  if (tree_.stats().size != r.keys) throw wrong_answer(fmt::format("build: the tree has {} keys.", tree_.stats().size));
+  if (tree_.stats().size != r.keys)
+    throw cli::wrong_answer(fmt::format("build: the tree has {} keys.", tree_.stats().size));
   if (r.keys <= most_validated_keys) {
-    if (const validation v = tree_.validate(); !v) throw wrong_answer("build: the tree is not valid: " + v.problem);
+    if (const validation v = tree_.validate(); !v)
+      throw cli::wrong_answer("build: the tree is not valid: " + v.problem);
   }
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) load();
@@ -163,7 +165,7 @@ void radix_measurement::measure_points(operation op, std::uint64_t queries, cons
   out.poison();
   who.run(1, batches.size(), ask);
   if (auto wrong = difference(op, questions.keys, out.fetch(), expected, "the reference", questions.size())) {
-    throw wrong_answer(*wrong);
+    throw cli::wrong_answer(*wrong);
   }
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) { who.run(k, batches.size(), ask); });
   peers_.add_points(op, questions, expected, {how.place, batch, how.streams}, r);
@@ -184,7 +186,7 @@ void radix_measurement::measure_ranks(operation op, std::uint64_t queries, const
   out.poison();
   tree_.ask(op, keys, ask);
   if (auto wrong = difference(op, questions.keys, out.fetch(), expected, "the reference", questions.size())) {
-    throw wrong_answer(*wrong);
+    throw cli::wrong_answer(*wrong);
   }
   ask.wait = !is_gpu();
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
@@ -204,7 +206,7 @@ void radix_measurement::measure_lists(operation op, std::uint64_t queries, const
   r.queries = lists.size();
   r.range_elements = lists.elements();
   r.notes = lists.notes;
-  if (auto wrong = wrong_lists(op, data_, lists, tree_.list(op, lo, hi))) throw wrong_answer(*wrong);
+  if (auto wrong = wrong_lists(op, data_, lists, tree_.list(op, lo, hi))) throw cli::wrong_answer(*wrong);
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) static_cast<void>(tree_.list(op, lo, hi));
     device_.default_stream().synchronize();

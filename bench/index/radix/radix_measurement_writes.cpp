@@ -10,7 +10,7 @@ namespace espalier::bench {
 namespace {
 
 void refuse(operation op, const std::optional<std::string>& wrong) {
-  if (wrong) throw wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
+  if (wrong) throw cli::wrong_answer(fmt::format("{}: {}", name_of(op), *wrong));
 }
 
 }  // namespace

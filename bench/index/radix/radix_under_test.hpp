@@ -45,8 +45,8 @@ class radix_under_test {
                                                        : radix_slice::successor;
     return tree_->list(what, lo.raw(), hi.raw(), {}, {device_.default_stream(), true});
   }
-  void write(espalier::detail::radix_write what, const byte_string_batch& keys, const void* values, void* done,
-             radix_path path, bool wait = true) {
+  void write(write_op what, const byte_string_batch& keys, const void* values, void* done, radix_path path,
+             bool wait = true) {
     tree_->write(what, keys.raw(), values, static_cast<std::uint8_t*>(done), path, {device_.default_stream(), wait});
   }
   [[nodiscard]] radix_stats stats() const { return tree_->stats(); }

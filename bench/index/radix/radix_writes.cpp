@@ -14,8 +14,6 @@
 namespace espalier::bench {
 namespace {
 
-using espalier::detail::radix_write;
-
 radix_questions keys_to_insert(const radix_data& data, std::uint64_t n) {
   radix_questions q;
   q.one_length = data.one_length();
@@ -45,17 +43,17 @@ radix_batch make_radix_batch(operation op, const radix_data& data, std::uint64_t
     const std::uint64_t others = data.generator().distinct() - keys;
     if (others < n) b.notes.push_back(fmt::format("insert: {} of {} keys, the data set has no more", others, n));
     n = std::min(n, others);
-    b.what = radix_write::insert;
+    b.what = write_op::insert;
     b.elements = keys_to_insert(data, n);
     b.size_after = keys + n;
   } else if (op == operation::erase) {
     if (keys < n) b.notes.push_back(fmt::format("erase: {} of {} keys, the tree has no more", keys, n));
     n = std::min(n, keys);
-    b.what = radix_write::erase;
+    b.what = write_op::erase;
     b.elements = keys_to_erase(data, n);
     b.size_after = keys - n;
   } else {
-    b.what = radix_write::update;
+    b.what = write_op::update;
     b.elements = make_radix_questions(operation::find, data, n, hit_rate);
     b.size_after = keys;
   }
@@ -87,12 +85,12 @@ answers contents_after(const radix_batch& batch, const radix_data& data) {
     values[i] = before[i];
     found[i] = 1;
   });
-  if (batch.what == radix_write::insert) return out;
+  if (batch.what == write_op::insert) return out;
   for (std::size_t i = 0; i < batch.elements.size(); ++i) {
     const std::uint64_t number = batch.elements.numbers[i];
     if (number >= keys) continue;
-    if (batch.what == radix_write::erase) found[number] = 0;
-    values[number] = batch.what == radix_write::erase ? 0 : batch.values.as<const std::uint64_t>()[i];
+    if (batch.what == write_op::erase) found[number] = 0;
+    values[number] = batch.what == write_op::erase ? 0 : batch.values.as<const std::uint64_t>()[i];
   }
   return out;
 }

@@ -15,7 +15,7 @@
 namespace espalier::bench {
 
 struct radix_batch {
-  espalier::detail::radix_write what{};
+  write_op what{};
   radix_questions elements;
   column values;  ///< empty for erases
   column before;  ///< for updates: the old values of these keys, to restore them

@@ -106,7 +106,8 @@ void static_measurement::measure_build(row& r) {
   built_with_.reset();
   tree_->build(build, device_);
   if (data_.keys.size() <= most_validated_keys) {
-    if (const validation v = tree_->validate(); !v) throw wrong_answer("build: the index is not valid: " + v.problem);
+    if (const validation v = tree_->validate(); !v)
+      throw cli::wrong_answer("build: the index is not valid: " + v.problem);
   }
   r.seconds = median_seconds(what_.repeat, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) tree_->build(build, device_);

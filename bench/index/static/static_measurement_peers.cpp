@@ -82,7 +82,7 @@ void static_measurement::add_peer(operation op, row& r, const inputs& in, const 
   if (op == operation::range) out.put(0, ours[0]);
   p.run(op, q);
   if (auto wrong = difference(op, data_.spec, view, ours, out.fetch(), name, queries)) {
-    throw wrong_answer(*wrong);
+    throw cli::wrong_answer(*wrong);
   }
 
   q.wait = !is_gpu();

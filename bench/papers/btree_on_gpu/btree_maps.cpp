@@ -49,7 +49,7 @@ double fill(const map_task& task, const map_runs& how, const std::string& name, 
     const stopwatch watch;
     map.run(step, done);
     const double seconds = watch.seconds();
-    if (auto wrong = wrong_step(step, task.spec(), done, name)) throw wrong_answer("insert-empty: " + *wrong);
+    if (auto wrong = wrong_step(step, task.spec(), done, name)) throw cli::wrong_answer("insert-empty: " + *wrong);
     return seconds;
   });
 }
@@ -66,7 +66,7 @@ double search(const map_task& task, const map_runs& how, const std::string& name
   const double first = watch.seconds();
   if (auto wrong = difference(operation::find, task.spec(), {&task.points, nullptr}, task.expected, found, name,
                               task.points.size())) {
-    throw wrong_answer(*wrong);
+    throw cli::wrong_answer(*wrong);
   }
   return median_seconds_after(first, how.searches, [&](std::size_t k) {
     for (std::size_t i = 0; i < k; ++i) map.ask(operation::find, ask);

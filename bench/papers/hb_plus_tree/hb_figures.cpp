@@ -36,8 +36,8 @@ class hb_figure_maker {
       : base_(base), most_keys_(most_keys), best_(devices.back()) {}
 
   [[nodiscard]] std::vector<hb_figure> all() const {
-    return {page_configurations(), node_searches(),  binary_search(), handlings(),  bucket_sizes(), distributions(),
-            update_sizes(),        update_batches(), rebuilds(),      throughput(), ranges(),       balances(),
+    return {page_configurations(), node_searches(),  binary_search(), queue_depths(), bucket_sizes(), distributions(),
+            update_sizes(),        update_batches(), rebuilds(),      throughput(),   ranges(),       balances(),
             software_pipelines()};
   }
 
@@ -80,7 +80,7 @@ class hb_figure_maker {
     o.hybrid = {};
     o.hybrid.layouts = {hybrid_layout::implicit, hybrid_layout::regular};
     o.hybrid.placements = std::move(placements);
-    o.hybrid.handlings = {queue_depth::double_buffered};
+    o.hybrid.queue_depths = {2};
     o.hybrid.buckets = {std::uint64_t{1} << 20};  // near the best of figure 11
     o.hybrid.balances = {balancing::tuned};
     o.hybrid.pages = {page_configuration::huge};
@@ -158,9 +158,9 @@ class hb_figure_maker {
 
   // ---- figures 10 to 12: the pipeline ---------------------------------------------------------------------------
 
-  [[nodiscard]] hb_figure handlings() const {
+  [[nodiscard]] hb_figure queue_depths() const {
     options o = hybrid(operation::find, sizes());
-    o.hybrid.handlings = {queue_depth::sequential, queue_depth::pipelined, queue_depth::double_buffered};
+    o.hybrid.queue_depths = {0, 1, 2};
     return {10,
             "Figure 10: how buckets are handled",
             "pipelining is 56 % (implicit) and 20 % (regular) above sequential, double buffering 110 %.",
@@ -249,11 +249,11 @@ class hb_figure_maker {
     with.hybrid.layouts = {hybrid_layout::implicit};
     return {
         15,
-        "Figure 15: building the implicit tree anew",
+        "Figure 15: rebuilding the implicit tree",
         "time for leaves, inner nodes and their transfer, which takes 3 to 7 %.",
         "(a) The whole build from sorted pairs, with the copy for the device and without one, each measured in one go: "
         "what differs between them is mostly not the copy. (b) The copy.",
-        {{"a", "Figure 15(a): building the implicit tree anew", hb_axis::keys, hb_value::seconds},
+        {{"a", "Figure 15(a): rebuilding the implicit tree", hb_axis::keys, hb_value::seconds},
          {"b", "Figure 15(b): sending its inner levels", hb_axis::keys, hb_value::send_seconds}},
         {{with, "with a copy for the device", {0, 1}}, {without_device(with), "no device"}},
         no_more};

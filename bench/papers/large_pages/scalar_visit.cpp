@@ -57,7 +57,7 @@ class scalar_visit {
     device_.default_stream().synchronize();
     apply();
     if (out_.to_vector() != expected_) {
-      throw wrong_answer(fmt::format("transform: the results of {} are wrong.", name));
+      throw cli::wrong_answer(fmt::format("transform: the results of {} are wrong.", name));
     }
     return median_seconds(what_.repeat, [&](std::size_t k) {
       for (std::size_t i = 0; i < k; ++i) apply();

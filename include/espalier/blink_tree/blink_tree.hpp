@@ -18,6 +18,7 @@
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/blink_tree/ref.hpp"
 #include "espalier/index/bulk_reads.hpp"
+#include "espalier/index/bulk_writes.hpp"
 #include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
 #include "espalier/static_tree/static_tree.hpp"
@@ -43,9 +44,12 @@ namespace espalier {
 /// - Complexity: per query or element; n is size(). A search is O(log n), a range is linear in its leaves.
 template <KeyType Key, class Value = void, class Policy = blink_policy<>>
 class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, Key, Value>,
-                   public bulk_reads<blink_tree<Key, Value, Policy>, Key, Value> {
+                   public bulk_reads<blink_tree<Key, Value, Policy>, Key, Value>,
+                   public bulk_map_writes<blink_tree<Key, Value, Policy>, std::span<const Key>, Value, write_options> {
   using single_key = single_key_map_writes<blink_tree, Key, Value>;
   using bulk = bulk_reads<blink_tree, Key, Value>;
+  using writes = bulk_map_writes<blink_tree, std::span<const Key>, Value, write_options>;
+  friend bulk_writes<blink_tree, std::span<const Key>, Value, write_options>;
   using bulk::elements, bulk::enqueue, bulk::is_set, bulk::wait;
   using typename bulk::keys_in, typename bulk::mask_out, typename bulk::slot;
   static constexpr bool has_default_policy =
@@ -88,75 +92,18 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   }
 
   // ---- writes --------------------------------------------------------------------------------------------
-  // `done` is optional: insert and insert_or_assign set it to 1 if the key was new, update and erase if it was present.
-  // batch_semantics defines the order of equal keys in one batch. If memory runs out, a bulk write has changed nothing;
-  // a write key by key keeps what it has written, and `done` marks these elements.
-
+  // insert, insert_or_assign, update and erase are in index/bulk_writes.hpp. batch_semantics defines the order of equal
+  // keys in one batch. If memory runs out, a bulk write has changed nothing; a write key by key keeps what it has
+  // written, and `done` marks these elements. The space of erased keys is recycled later, by a write of the owner or by
+  // maintain().
   using single_key::erase;
   using single_key::insert;
   using single_key::insert_or_assign;
   using single_key::update;
-  /// Inserts elements whose keys are not present. Requires as many values as keys.
-  void insert(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
-              const stream& s = {}) requires(!is_set) {
-    write_on(write_op::insert, keys, values, done, options, wait(s));
-  }
-  void insert(keys_in keys, mask_out done = {}, const write_options& options = {},
-              const stream& s = {}) requires(is_set) {
-    write_on(write_op::insert, keys, {}, done, options, wait(s));
-  }
-  template <StreamArgument S>
-  void insert(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(write_op::insert, keys, values, {}, {}, wait(s));
-  }
-  void insert_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
-                    const stream& s) requires(!is_set) {
-    write_on(write_op::insert, keys, values, done, options, enqueue(s));
-  }
-  template <StreamArgument S>
-  void insert(keys_in keys, const S& s) requires(is_set) {
-    write_on(write_op::insert, keys, {}, {}, {}, wait(s));
-  }
-  void insert_async(keys_in keys, mask_out done, const write_options& options, const stream& s) requires(is_set) {
-    write_on(write_op::insert, keys, {}, done, options, enqueue(s));
-  }
-  /// Inserts elements, and assigns the values of keys that are present.
-  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
-                        const stream& s = {}) requires(!is_set) {
-    write_on(write_op::insert_or_assign, keys, values, done, options, wait(s));
-  }
-  template <StreamArgument S>
-  void insert_or_assign(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(write_op::insert_or_assign, keys, values, {}, {}, wait(s));
-  }
-  void insert_or_assign_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
-                              const stream& s) requires(!is_set) {
-    write_on(write_op::insert_or_assign, keys, values, done, options, enqueue(s));
-  }
-  /// Assigns the values of keys that are present.
-  void update(keys_in keys, in<slot> values, mask_out done = {}, const write_options& options = {},
-              const stream& s = {}) requires(!is_set) {
-    write_on(write_op::update, keys, values, done, options, wait(s));
-  }
-  template <StreamArgument S>
-  void update(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(write_op::update, keys, values, {}, {}, wait(s));
-  }
-  void update_async(keys_in keys, in<slot> values, mask_out done, const write_options& options,
-                    const stream& s) requires(!is_set) {
-    write_on(write_op::update, keys, values, done, options, enqueue(s));
-  }
-  /// Removes keys. Their space is recycled later, by a write of the owner or by maintain().
-  void erase(keys_in keys, mask_out done = {}, const write_options& options = {}, const stream& s = {}) {
-    write_on(write_op::erase, keys, {}, done, options, wait(s));
-  }
-  template <StreamArgument S>
-  void erase(keys_in keys, const S& s) {
-    write_on(write_op::erase, keys, {}, {}, {}, wait(s));
-  }
-  void erase_async(keys_in keys, mask_out done, const write_options& options, const stream& s) {
-    write_on(write_op::erase, keys, {}, done, options, enqueue(s));
-  }
+  using writes::erase;
+  using writes::insert;
+  using writes::insert_or_assign;
+  using writes::update;
 
   /// Executes one batch of mixed operations. `values` are the values to write, `out_values` receives the answers of
   /// finds (zero bytes if not found; positions of writes are not changed). Both may be empty if no operation needs
@@ -262,11 +209,9 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
       : index_(detail::build_blink_index(dev, elements, {Policy::protocol, Policy::inner, Policy::slots}, keys.data(),
                                          values.data(), keys.size(), options, order)) {}
 
-  void write_on(write_op op, keys_in keys, in<slot> values, mask_out done, const write_options& options,
+  void write_on(write_op op, keys_in keys, const void* values, std::uint8_t* done, const write_options& options,
                 const detail::execution& ex) {
-    if (op != write_op::erase && !is_set) detail::require_equal("values to write", keys.size(), values.size());
-    detail::require_optional("write mask", keys.size(), done.size());
-    index_->write(op, keys.data(), values.data(), keys.size(), done.data(), options, ex);
+    index_->write(op, keys.data(), values, keys.size(), done, options, ex);
   }
   void apply_on(in<blink_op> ops, keys_in keys, in<slot> values, out<slot> out_values, mask_out done,
                 const write_options& options, const detail::execution& ex) {
@@ -275,7 +220,7 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
     detail::require_optional("apply answers", keys.size(), out_values.size());
     detail::require_optional("apply mask", keys.size(), done.size());
     index_->apply(reinterpret_cast<const std::uint8_t*>(ops.data()), keys.data(), values.data(), keys.size(),
-                  out_values.data(), done.data(), options, ex);
+                  detail::optional_data(out_values), detail::optional_data(done), options, ex);
   }
   std::unique_ptr<detail::blink_index> index_;
 };

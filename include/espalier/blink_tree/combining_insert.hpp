@@ -21,8 +21,8 @@
 namespace espalier {
 
 enum class blink_outcome : std::uint8_t {
-  done,
-  unchanged,
+  done,          ///< insert, insert_or_assign: the key was new; update, erase: it was present
+  not_done,      ///< the opposite; insert_or_assign has then assigned the value of the present key
   out_of_nodes,  ///< the pool of nodes is exhausted; nothing was changed
 };
 
@@ -60,7 +60,7 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
   /// What a team receives from the leading team.
   struct answer {
     bool settled = false;
-    blink_outcome outcome = blink_outcome::unchanged;
+    blink_outcome outcome = blink_outcome::not_done;
     node_id made = no_node;  ///< new leaf that the leading team has to post
     Word low{};              ///< lowest key of that leaf
   };
@@ -134,7 +134,7 @@ struct blink_together<Writer, Team, blink_view<Word, V, N>> {
     const std::uint32_t mine = 1u << meeting.number();
     const bool settled = (meeting.from_leader(b.settled) & mine) != 0;
     const bool done = (meeting.from_leader(b.done) & mine) != 0;
-    if (settled) a.outcome = done ? blink_outcome::done : blink_outcome::unchanged;
+    if (settled) a.outcome = done ? blink_outcome::done : blink_outcome::not_done;
     a.settled = a.settled || settled;
     return a;
   }

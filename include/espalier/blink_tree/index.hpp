@@ -12,12 +12,13 @@
 #include "espalier/blink_tree/options.hpp"
 #include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
+#include "espalier/index/untyped_reads.hpp"
 #include "espalier/static_tree/inner_levels_view.hpp"
 
 namespace espalier::detail {
 
 /// Whether writes may run concurrently with a visit.
-enum class visit_concurrency : std::uint8_t { writers, nobody };
+enum class visit_concurrency : std::uint8_t { writers, none };
 
 /// The leaves of a tree in key order, as of the last rebuild of its inner levels. Entry i stands for the keys above
 /// highs[i - 1] up to highs[i]: right links from leaf ids[i] reach them all, whatever was split or merged since.
@@ -30,12 +31,8 @@ struct leaf_table {
 
 struct blink_node_copy;  // src/blink_tree/node_copy.hpp
 
-class blink_index {
+class blink_index : public untyped_reads {
  public:
-  virtual ~blink_index() = default;
-
-  [[nodiscard]] virtual const device& get_device() const = 0;
-  [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual blink_shape shape() const = 0;
   /// Returns a stored number, unless a ref is in use or was in use since the last count; then the leaves are counted.
   [[nodiscard]] virtual std::size_t size(const stream& order = {}) const = 0;
@@ -68,8 +65,6 @@ class blink_index {
   virtual void clear(const stream& order) = 0;
 
   // ---- reads ---------------------------------------------------------------------------------------------
-  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
-                    const execution& ex) const = 0;
   /// The current inner levels of the express lane, and in `builds` how often it was built. Writes may make it stale;
   /// maintain() and reads of many keys rebuild it. Its size is 0 if the tree is too small for a lane.
   [[nodiscard]] virtual any_inner_levels_view upper(std::size_t& builds) const = 0;
@@ -77,29 +72,12 @@ class blink_index {
   /// pointers refer to host memory.
   [[nodiscard]] virtual bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
                                        void* values, std::uint8_t* found) const = 0;
-  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                    std::uint8_t* found, const execution& ex) const = 0;
-  /// As all trees have it; no plan changes a seek here.
-  void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-            const query_options&, const execution& ex) const {
-    seek(kind, keys, n, out_keys, out_values, found, ex);
-  }
-  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
-                     const execution& ex) const = 0;
   /// Estimates the number of elements in a closed range, whose ends are in host memory (blink_tree::estimate_count).
   [[nodiscard]] virtual std::uint64_t estimate(const void* lo, const void* hi) const = 0;
-  /// Always waits for the total, and on a CPU for all elements.
-  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                                            const execution& ex) const = 0;
-  /// Row i of the outputs has options.limit elements, of which counts[i] are written.
-  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-                    void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
   /// As find_from(); the lines belong to the lower ends.
   [[nodiscard]] virtual bool rows_from(std::size_t builds, const std::uint32_t* lines, const void* lo, const void* hi,
                                        std::size_t n, const range_options& options, void* out_keys, void* out_values,
                                        std::uint64_t* counts) const = 0;
-  virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                         std::uint8_t* found, const execution& ex) const = 0;
   /// Calls work(table) while no node is moved or recycled. On a CPU the visit is complete when work returns; on a GPU
   /// work enqueues to `order`. It must not call the owner.
   virtual void visit(visit_concurrency others, const std::function<void(const leaf_table&)>& work,

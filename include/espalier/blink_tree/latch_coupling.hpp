@@ -78,7 +78,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   /// Returns false if no free node was left to split a node on the way.
   static ESPALIER_INLINE bool descend(Team team, const view& t, Word x, bool inserts, path& p) {
     for (unsigned turn = 0;; ++turn) {
-      blink_outcome failure = blink_outcome::unchanged;
+      blink_outcome failure = blink_outcome::not_done;
       const Team told = on_attempt(team, turn);
       if (try_descend(told, t, x, inserts, p, failure)) {
         if constexpr (is_traced<Team>) {
@@ -154,7 +154,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       const auto place = leaf_reader::rank(team, leaf, seen, x);
       if (place.equal && place.slot < h.count) {
         present(trace::leaf(p.leaf), leaf, place.slot, p.leaf_version);
-        return blink_outcome::unchanged;
+        return blink_outcome::not_done;
       }
       if (h.count == N) {
         latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
@@ -202,7 +202,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
       if (found) change(trace::leaf(p.leaf), leaf, seen, place.slot, h);
       if (!found) {
         latch::release_unchanged(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
-        return blink_outcome::unchanged;
+        return blink_outcome::not_done;
       }
       latch::release(team, trace::leaf(p.leaf), leaf.version(), p.leaf_version);
       return blink_outcome::done;
@@ -215,20 +215,20 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
   static ESPALIER_COLD blink_outcome split_leaf(Team team, const view& t, const path& p) {
     const auto parent = t.inner(p.parent);
     const trace_node leaf_name{p.leaf, 0}, parent_name{p.parent, 1};
-    if (!upgrade(team, parent_name, parent.version(), p.parent_version)) return blink_outcome::unchanged;
+    if (!upgrade(team, parent_name, parent.version(), p.parent_version)) return blink_outcome::not_done;
     const auto leaf = t.leaf(p.leaf);
     const std::uint32_t before = latch::try_latch(team, leaf_name, leaf.version());
     if ((before & 1) != 0) {
       note(team, trace::retry(leaf_name, trace_why::busy));
       latch::release_unchanged(team, parent_name, parent.version(), p.parent_version);
-      return blink_outcome::unchanged;
+      return blink_outcome::not_done;
     }
     auto h = leaf_reader::head(team, leaf, leaf_reader::look(team, leaf));
     const node_id right_id = h.count == N ? team.once([&] { return t.leaves.take(); }) : no_node;
     if (right_id == no_node) {
       latch::release_unchanged(team, leaf_name, leaf.version(), before);
       latch::release_unchanged(team, parent_name, parent.version(), p.parent_version);
-      return h.count == N ? blink_outcome::out_of_nodes : blink_outcome::unchanged;
+      return h.count == N ? blink_outcome::out_of_nodes : blink_outcome::not_done;
     }
     const auto right = t.leaf(right_id);
     const auto rh = leaf_writer::split(team, leaf, right, right_id, shape::half, h);
@@ -244,7 +244,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     post(team, p.parent, parent, static_cast<Word>(h.high + 1), right_id);
     latch::release(team, leaf_name, leaf.version(), before);
     latch::release(team, parent_name, parent.version(), p.parent_version);
-    return blink_outcome::unchanged;
+    return blink_outcome::not_done;
   }
   /// Inserts a separator into a latched inner node that has room.
   static ESPALIER_INLINE void post(Team team, node_id id, node_at<inner_shape> node, Word low, node_id child) {
@@ -262,11 +262,11 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     const bool grow = id == view::root;
     const trace_node name{id, level}, parent_name{above, level + 1};
     const auto parent = t.inner(grow ? id : above);
-    if (!grow && !upgrade(team, parent_name, parent.version(), v_above)) return blink_outcome::unchanged;
+    if (!grow && !upgrade(team, parent_name, parent.version(), v_above)) return blink_outcome::not_done;
     const auto node = t.inner(id);
     if (!upgrade(team, name, node.version(), v)) {
       if (!grow) latch::release_unchanged(team, parent_name, parent.version(), v_above);
-      return blink_outcome::unchanged;
+      return blink_outcome::not_done;
     }
     const node_id right_id = team.once([&] { return t.inners.take(); });
     const node_id left_id = grow && right_id != no_node ? team.once([&] { return t.inners.take(); }) : id;
@@ -285,7 +285,7 @@ struct couple_writer<Team, blink_view<Word, V, N>> {
     } else {
       latch::release(team, name, node.version(), v);
     }
-    return blink_outcome::unchanged;
+    return blink_outcome::not_done;
   }
 };
 

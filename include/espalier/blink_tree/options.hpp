@@ -54,14 +54,6 @@ struct blink_options {
   double fill = 0.75;  ///< share of the slots of a leaf that a build uses, 0.25 to 1
 };
 
-/// The effect of a write on a key.
-enum class write_op : std::uint8_t {
-  insert,            ///< only if the key is not present
-  insert_or_assign,  ///< in any case
-  update,            ///< only if the key is present
-  erase,
-};
-
 /// An operation of a mixed batch.
 enum class blink_op : std::uint8_t { find, insert, insert_or_assign, update, erase };
 

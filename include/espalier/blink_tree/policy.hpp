@@ -11,14 +11,14 @@ namespace espalier::detail {
 
 /// Write operations of a tree for any team: writer<Team, View> has find_from, insert_from, update_from and erase_from.
 template <protocol Protocol, inner_index Upper>
-struct writing {
+struct protocol_traits {
   using reads = std::conditional_t<Protocol == protocol::single_writer, own_reads, racing_reads>;
   static constexpr bool starts_at_leaf = true;  ///< operations receive the leaf to which the inner levels lead
   template <class Team, class View>
   using writer = blink_writer<Team, reads, Upper == inner_index::inner_nodes, View>;
 };
 template <inner_index Upper>
-struct writing<protocol::latch_coupling, Upper> {
+struct protocol_traits<protocol::latch_coupling, Upper> {
   static_assert(Upper == inner_index::inner_nodes, "the protocol couple needs inner nodes that know every leaf");
   using reads = racing_reads;
   static constexpr bool starts_at_leaf = false;
@@ -29,17 +29,17 @@ struct writing<protocol::latch_coupling, Upper> {
 /// The operations of one tree for one team, concurrent with reads and writes of other teams.
 template <protocol Protocol, inner_index Upper, class Team, class View>
 struct blink_ops {
-  using how = writing<Protocol, Upper>;
-  using reads = typename how::reads;
+  using traits = protocol_traits<Protocol, Upper>;
+  using reads = typename traits::reads;
   using reader = blink_reader<Team, asking<reads>, View>;
-  using writer = typename how::template writer<Team, View>;
+  using writer = typename traits::template writer<Team, View>;
   using descent = descender<Team, reads, View>;
   using word = typename View::leaf_shape::word;
   using value = typename View::leaf_shape::value;
   using element = typename reader::element;
 
   static ESPALIER_INLINE node_id start(Team team, const View& t, word x) {
-    if constexpr (how::starts_at_leaf) return descent::leaf(team, t, x);
+    if constexpr (traits::starts_at_leaf) return descent::leaf(team, t, x);
     return no_node;
   }
   static ESPALIER_INLINE bool find(Team team, const View& t, word x, value& out) {

@@ -135,9 +135,9 @@ class blink_tree_ref {
 
  private:
   static ESPALIER_INLINE write_result result(blink_outcome outcome, write_result done, write_result unchanged) {
-    return outcome == blink_outcome::done        ? done
-           : outcome == blink_outcome::unchanged ? unchanged
-                                                 : write_result::out_of_nodes;
+    return outcome == blink_outcome::done       ? done
+           : outcome == blink_outcome::not_done ? unchanged
+                                                : write_result::out_of_nodes;
   }
   template <class Team>
   ESPALIER_INLINE bool after(Team team, word w, Key& out_key, slot& value) const {

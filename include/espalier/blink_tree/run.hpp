@@ -9,12 +9,12 @@
 
 namespace espalier {
 
-/// `Reads` is how this job may read; `Writing` is the implementation of writes for the tree's policy (policy.hpp).
-template <class Team, class Reads, class Writing, class View>
+/// `Reads` is how this job may read; `Traits` is the implementation of writes for the tree's policy (policy.hpp).
+template <class Team, class Reads, class Traits, class View>
 struct blink_runner;
 
-template <class Team, class Reads, class Writing, class Word, unsigned V, unsigned N>
-struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
+template <class Team, class Reads, class Traits, class Word, unsigned V, unsigned N>
+struct blink_runner<Team, Reads, Traits, blink_view<Word, V, N>>
     : blink_read_runner<Team, Reads, blink_view<Word, V, N>> {
   using base = blink_read_runner<Team, Reads, blink_view<Word, V, N>>;
   using base::batch;
@@ -32,7 +32,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   using typename base::starts;
   using typename base::value;
   using typename base::view;
-  using writer = typename Writing::template writer<Team, view>;
+  using writer = typename Traits::template writer<Team, view>;
 
   // ---- writes ------------------------------------------------------------------------------------------------
   template <split_policy Splits>
@@ -40,7 +40,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
                                            value& out) {
     switch (op) {
       case blink_op::find:
-        return writer::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::unchanged;
+        return writer::find_from(team, t, id, x, out) ? blink_outcome::done : blink_outcome::not_done;
       case blink_op::insert:
         return writer::template insert_from<Splits>(team, t, id, x, v, false);
       case blink_op::insert_or_assign:
@@ -218,7 +218,7 @@ struct blink_runner<Team, Reads, Writing, blink_view<Word, V, N>>
   static ESPALIER_INLINE void run(Team team, const blink_first_pass_job<view, Op>& job, std::size_t first,
                                   std::size_t last) {
     constexpr bool inserts = Op == blink_op::insert || Op == blink_op::insert_or_assign;
-    if constexpr (Team::batch > 1 && Writing::starts_at_leaf && inserts) {
+    if constexpr (Team::batch > 1 && Traits::starts_at_leaf && inserts) {
       constexpr bool assign = Op == blink_op::insert_or_assign;
       if constexpr (is_traced<Team>) {
         insert_all(team, job, assign, first, last);  // its steps are recorded one by one

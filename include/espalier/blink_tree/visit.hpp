@@ -80,7 +80,7 @@ class leaf_pieces {
   }
 
  private:
-  using reads = typename detail::writing<Policy::protocol, Policy::inner>::reads;
+  using reads = typename detail::protocol_traits<Policy::protocol, Policy::inner>::reads;
   using reader = blink_reader<scalar_team, reads, view>;
   using descent = descender<scalar_team, reads, view>;
   using latch = typename reads::latch;
@@ -186,7 +186,7 @@ std::size_t transform_here(const borrowed_map<Key, Value, Policy>& tree, std::sp
             pieces.size(), [&](std::size_t i) { offsets[i + 1] = pieces.count(i); }, 1);
     for (std::size_t i = 0; i < pieces.size(); ++i) offsets[i + 1] += offsets[i];
   };
-  over_pieces(tree, detail::visit_concurrency::nobody, visit_order::any, s, count,
+  over_pieces(tree, detail::visit_concurrency::none, visit_order::any, s, count,
               [&](const auto& pieces, std::size_t piece) {
                 std::uint64_t at = offsets[piece];
                 const std::uint64_t end = std::min<std::uint64_t>(offsets[piece + 1], out.size());

@@ -180,7 +180,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (place.equal && place.slot < l.head.count) {
       present(l, place.slot);
-      return blink_outcome::unchanged;
+      return blink_outcome::not_done;
     }
     if (l.head.count < N) {
       leaf_writer::insert_at(team, l.node, l.seen, place.slot, l.head.count, x, v);
@@ -239,7 +239,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
             note(team, trace::assign(trace::leaf(l.id), slot, x));
             changed = true;
           }
-          answer(j, blink_outcome::unchanged);
+          answer(j, blink_outcome::not_done);
         } else if (l.head.count < N) {
           if (slot == l.head.count) {
             last = x;
@@ -364,7 +364,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       const bool present = place.equal && place.slot < h.count;
       if ((h.count == N && !present) || (present && (V == 0 || !assign))) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
-        return present ? blink_outcome::unchanged : blink_outcome::out_of_nodes;
+        return present ? blink_outcome::not_done : blink_outcome::out_of_nodes;
       }
       if (present) {
         if constexpr (V != 0) team.once([&] { store_relaxed(node.values() + place.slot, v); });
@@ -379,7 +379,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
         note(team, trace::insert(trace::leaf(id), place.slot, x));
       }
       latch::release(team, trace::leaf(id), node.version(), before);
-      return present ? blink_outcome::unchanged : blink_outcome::done;
+      return present ? blink_outcome::not_done : blink_outcome::done;
     }
   }
   static ESPALIER_INLINE auto leaf_values([[maybe_unused]] Team team, [[maybe_unused]] node_at<shape> node) {
@@ -454,7 +454,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
-      return blink_outcome::unchanged;
+      return blink_outcome::not_done;
     }
     store_value(team, l, place.slot, x, v);
     return blink_outcome::done;
@@ -478,7 +478,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
       const auto place = leaf_reader::rank(team, node, seen, x);
       if (!place.equal || place.slot >= h.count) {
         latch::release_unchanged(team, trace::leaf(id), node.version(), before);
-        return blink_outcome::unchanged;
+        return blink_outcome::not_done;
       }
       leaf_writer::erase_at(team, node, seen, place.slot, h.count);
       --h.count;
@@ -493,7 +493,7 @@ struct blink_writer<Team, Reads, PostAlways, blink_view<Word, V, N>> {
     const auto place = leaf_reader::rank(team, l.node, l.seen, x);
     if (!place.equal || place.slot >= l.head.count) {
       release_unchanged(team, l);
-      return blink_outcome::unchanged;
+      return blink_outcome::not_done;
     }
     leaf_writer::erase_at(team, l.node, l.seen, place.slot, l.head.count);
     --l.head.count;

@@ -49,13 +49,6 @@ enum class page_configuration : std::uint8_t {
   small,       ///< small pages for both
 };
 
-/// How buckets of queries overlap.
-enum class queue_depth : std::uint8_t {
-  sequential,       ///< upload, inner levels, download, leaves: one bucket after the other
-  pipelined,        ///< the device starts the next bucket when the result of this one has been downloaded
-  double_buffered,  ///< the device always has a second bucket waiting
-};
-
 /// How keys are copied from the caller's memory to the device, and results back.
 enum class host_copies : std::uint8_t {
   automatic,  ///< directly if that memory is pinned (device::host_pool()), which saves the CPU two copies
@@ -92,7 +85,10 @@ struct hybrid_options {
 
 struct hybrid_query_options {
   hybrid_placement placement = hybrid_placement::automatic;
-  queue_depth buckets = queue_depth::double_buffered;
+  /// Number of buckets at the device in addition to the one that the host finishes: 0 processes one bucket after the
+  /// other; with 1 the device starts the next bucket when the result of this one has been downloaded; with 2 it always
+  /// has another bucket waiting. `error` is thrown for more.
+  unsigned queue_depth = 2;
   std::optional<load_balance> balance = {};  ///< if absent, as tuned and adapted to the load
   host_copies copies = host_copies::automatic;
 };
@@ -135,7 +131,6 @@ struct hybrid_stats {
 [[nodiscard]] std::string to_string(update_mode w);
 [[nodiscard]] std::string to_string(page_configuration p);
 [[nodiscard]] std::string to_string(hybrid_placement p);
-[[nodiscard]] std::string to_string(queue_depth b);
 [[nodiscard]] std::string to_string(host_copies c);
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "espalier/core/config.hpp"
 #include "espalier/core/scalar.hpp"
@@ -18,6 +19,10 @@ struct element_type {
   unsigned value_bytes = 0;                 ///< 0 for a set
 };
 
+/// The type of a value in the spans of an owner; for a set, whose spans of values are empty, a placeholder.
+template <class Value>
+using value_or_placeholder = std::conditional_t<std::is_void_v<Value>, unsigned char, Value>;
+
 /// Bytes a value takes inside the index: 0, 4, 8 or 16.
 [[nodiscard]] constexpr unsigned value_slot(unsigned value_bytes) {
   return value_bytes == 0 ? 0 : value_bytes <= 4 ? 4 : value_bytes <= 8 ? 8 : 16;
@@ -28,6 +33,13 @@ struct execution {
   stream order;
   bool wait = true;
 };
+
+/// Takes the place of the stream in calls of an owner that has no streams: its calls wait for their results.
+struct no_stream {};
+
+[[nodiscard]] inline execution waiting(const device& dev, const stream& s) { return {dev.resolve(s), true}; }
+[[nodiscard]] inline execution waiting(const device&, no_stream) { return {}; }
+[[nodiscard]] inline execution enqueued(const device& dev, const stream& s) { return {dev.resolve(s), false}; }
 
 struct range_buffers {
   buffer<std::uint64_t> offsets;  ///< one per query, then the total

@@ -46,6 +46,14 @@ struct range_options {
   std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();  ///< at most this many elements per query
 };
 
+/// The effect of a write on a key.
+enum class write_op : std::uint8_t {
+  insert,            ///< only if the key is not present
+  insert_or_assign,  ///< in any case
+  update,            ///< only if the key is present
+  erase,
+};
+
 /// The plan for a batch, with the alternatives that were considered.
 struct explanation {
   struct candidate {

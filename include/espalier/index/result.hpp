@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -55,6 +56,11 @@ inline void require_equal(const char* what, std::size_t expected, std::size_t go
 /// Checks the size of an output that may be omitted.
 inline void require_optional(const char* what, std::size_t expected, std::size_t got) {
   if (got != 0) require_equal(what, expected, got);
+}
+/// The address of an output that may be omitted: null for an empty span, which may have an address too.
+template <class T>
+[[nodiscard]] T* optional_data(std::span<T> out) {
+  return out.empty() ? nullptr : out.data();
 }
 /// Number of output positions of n rows; throws if it is too large.
 inline std::size_t row_places(std::size_t n, std::uint64_t limit) {

@@ -116,7 +116,7 @@ struct radix_searcher {
     // key is above or below them all. Or to the node that branches at the difference.
     radix_link l = t.root;
     for (;;) {
-      if (l.is_leaf()) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
+      if (l.is_leaf()) return rank_at_edge(t, l, symbol_at(other, differs) > symbol_at(key, differs));
       radix_link next, after;
       bool branches = false, passed = false;
       t.with_node(l, [&](const auto& n) {
@@ -132,25 +132,25 @@ struct radix_searcher {
           });
         }
       });
-      if (passed) return beside(t, l, symbol_at(other, differs) > symbol_at(key, differs));
-      if (branches) return after.is_nothing() ? beside(t, l, false) : beside(t, after, true);
+      if (passed) return rank_at_edge(t, l, symbol_at(other, differs) > symbol_at(key, differs));
+      if (branches) return after.is_nothing() ? rank_at_edge(t, l, false) : rank_at_edge(t, after, true);
       l = next;
     }
   }
   /// Returns the rank of the first leaf below a link, or the rank after the last one.
-  static ESPALIER_INLINE std::uint64_t beside(const View& t, radix_link l, bool before) {
+  static ESPALIER_INLINE std::uint64_t rank_at_edge(const View& t, radix_link l, bool before) {
     return before ? t.rank_of(first_leaf(t, l)) : t.rank_of(last_leaf(t, l)) + 1;
   }
   // ---- the neighbour of a key, without ranks -----------------------------------------------------------------
   /// Returns the first leaf whose key is greater, or with `inclusive` not less; nothing if there is none.
   template <class Key>
   static ESPALIER_HD radix_link after(Team team, const View& t, const Key& key, bool inclusive) {
-    return beside_key<true>(team, t, key, inclusive);
+    return neighbour_of<true>(team, t, key, inclusive);
   }
   /// Returns the last leaf whose key is less.
   template <class Key>
   static ESPALIER_HD radix_link before(Team team, const View& t, const Key& key) {
-    return beside_key<false>(team, t, key, false);
+    return neighbour_of<false>(team, t, key, false);
   }
   template <bool Right>
   static ESPALIER_INLINE radix_link end_of(const View& t, radix_link l) {
@@ -159,7 +159,7 @@ struct radix_searcher {
   /// Descends the path of the key to the point where no key continues like it. Either all keys below that point are
   /// beyond the key, or none is: then the neighbour is below the lowest node of the path that has a child on that side.
   template <bool Right, class Key>
-  static ESPALIER_HD radix_link beside_key(Team team, const View& t, const Key& key, bool inclusive) {
+  static ESPALIER_HD radix_link neighbour_of(Team team, const View& t, const Key& key, bool inclusive) {
     if (t.size == 0) return {};
     const radix_link near = nearest(team, t, key);
     const leaf_key other = t.key_of(near);

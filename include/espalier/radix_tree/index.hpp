@@ -28,7 +28,6 @@ struct byte_keys {
 /// The elements that a query selects: those of a range, those whose keys begin with the query, the first one not less,
 /// the first one greater, or the last one less.
 enum class radix_slice : std::uint8_t { range, prefix, lower_bound, successor, predecessor };
-enum class radix_write : std::uint8_t { insert, insert_or_assign, update, erase };
 
 /// Result with keys: query i owns elements [offsets[i], offsets[i + 1]); element e has key bytes [key_offsets[e],
 /// key_offsets[e + 1]).
@@ -78,7 +77,7 @@ class radix_index {
                               const execution& ex) const = 0;
   /// done[i] is 1 if the key was new (insert, insert_or_assign) or present (update, erase). Of equal keys of a batch
   /// the last one wins, for insert the first one. Strong exception guarantee.
-  virtual void write(radix_write op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
+  virtual void write(write_op op, const byte_keys& keys, const void* values, std::uint8_t* done, radix_path path,
                      const execution& ex) = 0;
 };
 

@@ -17,7 +17,7 @@ namespace espalier {
 enum class long_key_mode : std::uint8_t {
   on_device,       ///< long keys are in GPU memory, and the GPU compares them
   in_host_memory,  ///< long keys are in pinned host memory: the GPU finds the candidate leaf, the CPU compares
-  beside,          ///< long keys are in GPU memory and in a second tree on the CPU, which is searched concurrently
+  host_replica,    ///< long keys are in GPU memory and in a second tree on the CPU, which is searched concurrently
 };
 
 struct radix_options {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "espalier/core/scalar.hpp"
+#include "espalier/index/bulk_writes.hpp"
 #include "espalier/index/result.hpp"
 #include "espalier/index/single_key.hpp"
 #include "espalier/radix_tree/batch.hpp"
@@ -50,10 +51,13 @@ namespace espalier {
 /// than 2^32 - 1 keys; at most 2^28 - 1 leaves of each of four classes (keys of up to 8, 16, 32 bytes, and longer) and
 /// 2^28 - 1 inner nodes of each kind. Split larger data over several trees.
 template <class Value = void>
-class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_view, Value, byte_string_batch> {
+class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_view, Value, byte_string_batch>,
+                   public bulk_map_writes<radix_tree<Value>, const byte_string_batch&, Value, radix_path> {
   using single_key = single_key_map_writes<radix_tree, std::string_view, Value, byte_string_batch>;
+  using writes = bulk_map_writes<radix_tree, const byte_string_batch&, Value, radix_path>;
+  friend bulk_writes<radix_tree, const byte_string_batch&, Value, radix_path>;
   static constexpr bool is_set = std::is_void_v<Value>;
-  using slot = std::conditional_t<is_set, unsigned char, Value>;
+  using slot = detail::value_or_placeholder<Value>;
   static_assert(std::is_trivially_copyable_v<slot>, "values must be trivially copyable");
   static_assert(sizeof(slot) <= 16, "values have at most 16 bytes: store an index to larger ones");
   using keys_in = const byte_string_batch&;
@@ -62,6 +66,8 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   template <class T>
   using out = std::span<T>;
   using mask_out = std::span<std::uint8_t>;
+  using aggregate = detail::aggregate_op;
+  using slice = detail::radix_slice;
 
  public:
   using key_type = std::string_view;
@@ -128,20 +134,20 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// Writes the number of keys of each range, at most options.limit. Two searches, whatever the length.
   void count(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options = {},
              const stream& s = {}) const {
-    count_on(detail::radix_slice::range, lo, hi, counts, options, wait(s));
+    count_on(slice::range, lo, hi, counts, options, wait(s));
   }
   void count_async(keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
                    const stream& s) const {
-    count_on(detail::radix_slice::range, lo, hi, counts, options, enqueue(s));
+    count_on(slice::range, lo, hi, counts, options, enqueue(s));
   }
   /// Writes the number of keys that begin with each prefix, at most options.limit.
   void count_prefix(keys_in prefixes, out<std::uint64_t> counts, const range_options& options = {},
                     const stream& s = {}) const {
-    count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, wait(s));
+    count_on(slice::prefix, prefixes, prefixes, counts, options, wait(s));
   }
   void count_prefix_async(keys_in prefixes, out<std::uint64_t> counts, const range_options& options,
                           const stream& s) const {
-    count_on(detail::radix_slice::prefix, prefixes, prefixes, counts, options, enqueue(s));
+    count_on(slice::prefix, prefixes, prefixes, counts, options, enqueue(s));
   }
 
   // ---- aggregates over the values of a range, or of the keys with a prefix ------------------------------------
@@ -150,67 +156,59 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
 
   /// Writes the sum of each range; 0 for an empty one. Integer sums are exact; floats are added in double.
   void sum(keys_in lo, keys_in hi, out<sum_type> sums, interval ends = interval::closed, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, wait(s));
+    aggregate_on(aggregate::sum, slice::range, lo, hi, sums, {}, ends, wait(s));
   }
   void sum_async(keys_in lo, keys_in hi, out<sum_type> sums, interval ends, const stream& s) const {
-    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::range, lo, hi, sums, {}, ends, enqueue(s));
+    aggregate_on(aggregate::sum, slice::range, lo, hi, sums, {}, ends, enqueue(s));
   }
   /// Writes the sum over the keys that begin with each prefix.
   void sum_prefix(keys_in prefixes, out<sum_type> sums, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
-                 wait(s));
+    prefix_aggregate_on(aggregate::sum, prefixes, sums, {}, wait(s));
   }
   void sum_prefix_async(keys_in prefixes, out<sum_type> sums, const stream& s) const {
-    aggregate_on(detail::aggregate_op::sum, detail::radix_slice::prefix, prefixes, prefixes, sums, {}, interval::closed,
-                 enqueue(s));
+    prefix_aggregate_on(aggregate::sum, prefixes, sums, {}, enqueue(s));
   }
   /// Writes the smallest value of each range. For an empty range, found[i] is 0 and the value is zero bytes. `found` is
   /// optional.
   void min(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::min, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
+    aggregate_on(aggregate::min, slice::range, lo, hi, values, found, ends, wait(s));
   }
   void min_async(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends, const stream& s) const {
-    aggregate_on(detail::aggregate_op::min, detail::radix_slice::range, lo, hi, values, found, ends, enqueue(s));
+    aggregate_on(aggregate::min, slice::range, lo, hi, values, found, ends, enqueue(s));
   }
   void min_prefix(keys_in prefixes, out<slot> values, mask_out found, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::min, detail::radix_slice::prefix, prefixes, prefixes, values, found,
-                 interval::closed, wait(s));
+    prefix_aggregate_on(aggregate::min, prefixes, values, found, wait(s));
   }
   void min_prefix_async(keys_in prefixes, out<slot> values, mask_out found, const stream& s) const {
-    aggregate_on(detail::aggregate_op::min, detail::radix_slice::prefix, prefixes, prefixes, values, found,
-                 interval::closed, enqueue(s));
+    prefix_aggregate_on(aggregate::min, prefixes, values, found, enqueue(s));
   }
   /// Writes the largest value of each range; outputs as for min().
   void max(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends = interval::closed,
            const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::max, detail::radix_slice::range, lo, hi, values, found, ends, wait(s));
+    aggregate_on(aggregate::max, slice::range, lo, hi, values, found, ends, wait(s));
   }
   void max_async(keys_in lo, keys_in hi, out<slot> values, mask_out found, interval ends, const stream& s) const {
-    aggregate_on(detail::aggregate_op::max, detail::radix_slice::range, lo, hi, values, found, ends, enqueue(s));
+    aggregate_on(aggregate::max, slice::range, lo, hi, values, found, ends, enqueue(s));
   }
   void max_prefix(keys_in prefixes, out<slot> values, mask_out found, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::max, detail::radix_slice::prefix, prefixes, prefixes, values, found,
-                 interval::closed, wait(s));
+    prefix_aggregate_on(aggregate::max, prefixes, values, found, wait(s));
   }
   void max_prefix_async(keys_in prefixes, out<slot> values, mask_out found, const stream& s) const {
-    aggregate_on(detail::aggregate_op::max, detail::radix_slice::prefix, prefixes, prefixes, values, found,
-                 interval::closed, enqueue(s));
+    prefix_aggregate_on(aggregate::max, prefixes, values, found, enqueue(s));
   }
   /// Writes the mean of each range, or NaN for an empty range.
   void avg(keys_in lo, keys_in hi, out<double> means, interval ends = interval::closed, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::range, lo, hi, means, {}, ends, wait(s));
+    aggregate_on(aggregate::avg, slice::range, lo, hi, means, {}, ends, wait(s));
   }
   void avg_async(keys_in lo, keys_in hi, out<double> means, interval ends, const stream& s) const {
-    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::range, lo, hi, means, {}, ends, enqueue(s));
+    aggregate_on(aggregate::avg, slice::range, lo, hi, means, {}, ends, enqueue(s));
   }
   void avg_prefix(keys_in prefixes, out<double> means, const stream& s = {}) const {
-    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::prefix, prefixes, prefixes, means, {},
-                 interval::closed, wait(s));
+    prefix_aggregate_on(aggregate::avg, prefixes, means, {}, wait(s));
   }
   void avg_prefix_async(keys_in prefixes, out<double> means, const stream& s) const {
-    aggregate_on(detail::aggregate_op::avg, detail::radix_slice::prefix, prefixes, prefixes, means, {},
-                 interval::closed, enqueue(s));
+    prefix_aggregate_on(aggregate::avg, prefixes, means, {}, enqueue(s));
   }
 
   // ---- elements: keys and values, compact and in key order ---------------------------------------------------
@@ -220,27 +218,27 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// Returns the elements of each range, at most options.limit each.
   [[nodiscard]] byte_range_result<Value> range(keys_in lo, keys_in hi, const range_options& options = {},
                                                const stream& s = {}) const {
-    return list(detail::radix_slice::range, lo, hi, options, wait(s));
+    return list(slice::range, lo, hi, options, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> range_async(keys_in lo, keys_in hi, const range_options& options,
                                                      const stream& s) const {
-    return list(detail::radix_slice::range, lo, hi, options, enqueue(s));
+    return list(slice::range, lo, hi, options, enqueue(s));
   }
   /// Returns the elements whose keys begin with each prefix, at most options.limit each.
   [[nodiscard]] byte_range_result<Value> prefix(keys_in prefixes, const range_options& options = {},
                                                 const stream& s = {}) const {
-    return list(detail::radix_slice::prefix, prefixes, prefixes, options, wait(s));
+    return list(slice::prefix, prefixes, prefixes, options, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> prefix_async(keys_in prefixes, const range_options& options,
                                                       const stream& s) const {
-    return list(detail::radix_slice::prefix, prefixes, prefixes, options, enqueue(s));
+    return list(slice::prefix, prefixes, prefixes, options, enqueue(s));
   }
   /// Returns the first element whose key is not less than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> lower_bound(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::lower_bound, keys, keys, {}, wait(s));
+    return list(slice::lower_bound, keys, keys, {}, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> lower_bound_async(keys_in keys, const stream& s) const {
-    return list(detail::radix_slice::lower_bound, keys, keys, {}, enqueue(s));
+    return list(slice::lower_bound, keys, keys, {}, enqueue(s));
   }
   /// Returns the first element with a greater key than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> upper_bound(keys_in keys, const stream& s = {}) const {
@@ -251,17 +249,17 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   }
   /// As upper_bound().
   [[nodiscard]] byte_range_result<Value> successor(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::successor, keys, keys, {}, wait(s));
+    return list(slice::successor, keys, keys, {}, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> successor_async(keys_in keys, const stream& s) const {
-    return list(detail::radix_slice::successor, keys, keys, {}, enqueue(s));
+    return list(slice::successor, keys, keys, {}, enqueue(s));
   }
   /// Returns the last element with a smaller key than each query; no element if there is none.
   [[nodiscard]] byte_range_result<Value> predecessor(keys_in keys, const stream& s = {}) const {
-    return list(detail::radix_slice::predecessor, keys, keys, {}, wait(s));
+    return list(slice::predecessor, keys, keys, {}, wait(s));
   }
   [[nodiscard]] byte_range_result<Value> predecessor_async(keys_in keys, const stream& s) const {
-    return list(detail::radix_slice::predecessor, keys, keys, {}, enqueue(s));
+    return list(slice::predecessor, keys, keys, {}, enqueue(s));
   }
 
   /// Writes length and value of the longest key that is a prefix of each query; found[i] is 0 if there is none. Outputs
@@ -276,72 +274,26 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   }
 
   // ---- writes ------------------------------------------------------------------------------------------------
-  // done (optional): insert and insert_or_assign set 1 if the key was new, update and erase if it was present. Of equal
-  // keys in a batch the first one sets it; every update of a present key does. insert keeps the value of the first of
-  // equal keys, insert_or_assign and update that of the last. `path` selects between changing nodes in place and
-  // rebuilding the tree; the result is the same. Writes invalidate refs.
-
+  // insert, insert_or_assign, update and erase are in index/bulk_writes.hpp. Of equal keys in a batch the first one
+  // sets `done`; every update of a present key does. insert keeps the value of the first of equal keys,
+  // insert_or_assign and update that of the last. `options` is a radix_path: it selects between changing nodes in place
+  // and rebuilding the tree, with the same result; an update always changes values in place. Writes invalidate refs.
   using single_key::erase;
   using single_key::insert;
   using single_key::insert_or_assign;
   using single_key::update;
-  /// Inserts elements whose keys are not present. Requires as many values as keys.
-  void insert(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
-              const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert, keys, values, done, path, wait(s));
-  }
-  void insert(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic,
-              const stream& s = {}) requires(is_set) {
-    write_on(detail::radix_write::insert, keys, {}, done, path, wait(s));
-  }
+  using writes::erase;
+  using writes::insert;
+  using writes::insert_or_assign;
+  using writes::update;
+  using writes::update_async;
+  /// An update without a path.
   template <StreamArgument S>
-  void insert(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(detail::radix_write::insert, keys, values, {}, radix_path::automatic, wait(s));
-  }
-  void insert_async(keys_in keys, in<slot> values, mask_out done, radix_path path, const stream& s) requires(!is_set) {
-    write_on(detail::radix_write::insert, keys, values, done, path, enqueue(s));
-  }
-  template <StreamArgument S>
-  void insert(keys_in keys, const S& s) requires(is_set) {
-    write_on(detail::radix_write::insert, keys, {}, {}, radix_path::automatic, wait(s));
-  }
-  void insert_async(keys_in keys, mask_out done, radix_path path, const stream& s) requires(is_set) {
-    write_on(detail::radix_write::insert, keys, {}, done, path, enqueue(s));
-  }
-  /// Inserts elements, and assigns the values of keys that are present.
-  void insert_or_assign(keys_in keys, in<slot> values, mask_out done = {}, radix_path path = radix_path::automatic,
-                        const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, wait(s));
-  }
-  template <StreamArgument S>
-  void insert_or_assign(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(detail::radix_write::insert_or_assign, keys, values, {}, radix_path::automatic, wait(s));
-  }
-  void insert_or_assign_async(keys_in keys, in<slot> values, mask_out done, radix_path path,
-                              const stream& s) requires(!is_set) {
-    write_on(detail::radix_write::insert_or_assign, keys, values, done, path, enqueue(s));
-  }
-  /// Assigns the values of keys that are present.
-  void update(keys_in keys, in<slot> values, mask_out done = {}, const stream& s = {}) requires(!is_set) {
-    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, wait(s));
-  }
-  template <StreamArgument S>
-  void update(keys_in keys, in<slot> values, const S& s) requires(!is_set) {
-    write_on(detail::radix_write::update, keys, values, {}, radix_path::automatic, wait(s));
+  void update(keys_in keys, in<slot> values, mask_out done, const S& s) requires(!is_set) {
+    writes::update(keys, values, done, radix_path::automatic, s);
   }
   void update_async(keys_in keys, in<slot> values, mask_out done, const stream& s) requires(!is_set) {
-    write_on(detail::radix_write::update, keys, values, done, radix_path::automatic, enqueue(s));
-  }
-  /// Removes keys.
-  void erase(keys_in keys, mask_out done = {}, radix_path path = radix_path::automatic, const stream& s = {}) {
-    write_on(detail::radix_write::erase, keys, {}, done, path, wait(s));
-  }
-  template <StreamArgument S>
-  void erase(keys_in keys, const S& s) {
-    write_on(detail::radix_write::erase, keys, {}, {}, radix_path::automatic, wait(s));
-  }
-  void erase_async(keys_in keys, mask_out done, radix_path path, const stream& s) {
-    write_on(detail::radix_write::erase, keys, {}, done, path, enqueue(s));
+    writes::update_async(keys, values, done, radix_path::automatic, s);
   }
 
   /// Returns a trivially copyable, non-owning, read-only ref for kernels and CPU threads. Lifetime: invalidated by the
@@ -377,48 +329,50 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
       return {scalar_kind::opaque, scalar_kind_of<Value>, sizeof(slot)};
     }
   }
-  [[nodiscard]] detail::execution wait(const stream& s) const { return {get_device().resolve(s), true}; }
-  [[nodiscard]] detail::execution enqueue(const stream& s) const { return {get_device().resolve(s), false}; }
+  using writes::enqueue, writes::wait;
   void find_on(keys_in keys, out<slot> values, mask_out found, const detail::execution& ex) const {
     detail::require_optional("find values", keys.size(), values.size());
     detail::require_optional("find mask", keys.size(), found.size());
-    index_->find(keys.raw(), values.data(), found.data(), ex);
+    index_->find(keys.raw(), detail::optional_data(values), detail::optional_data(found), ex);
   }
-  [[nodiscard]] byte_range_result<Value> list(detail::radix_slice what, keys_in lo, keys_in hi,
-                                              const range_options& options, const detail::execution& ex) const {
+  [[nodiscard]] byte_range_result<Value> list(slice what, keys_in lo, keys_in hi, const range_options& options,
+                                              const detail::execution& ex) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     return byte_range_result<Value>(index_->list(what, lo.raw(), hi.raw(), options, ex));
   }
-  void count_on(detail::radix_slice what, keys_in lo, keys_in hi, out<std::uint64_t> counts,
-                const range_options& options, const detail::execution& ex) const {
+  void count_on(slice what, keys_in lo, keys_in hi, out<std::uint64_t> counts, const range_options& options,
+                const detail::execution& ex) const {
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("count answers", lo.size(), counts.size());
     index_->count(what, lo.raw(), hi.raw(), options, counts.data(), ex);
   }
   template <class T>
-  void aggregate_on(detail::aggregate_op op, detail::radix_slice what, keys_in lo, keys_in hi, out<T> results,
-                    mask_out found, interval ends, const detail::execution& ex) const {
+  void aggregate_on(aggregate op, slice what, keys_in lo, keys_in hi, out<T> results, mask_out found, interval ends,
+                    const detail::execution& ex) const {
     static_assert(!is_set, "a set has keys only, and strings of bytes have no sum: give the tree values");
     static_assert(is_set || scalar_kind_of<slot> != scalar_kind::opaque,
                   "values that are not numbers have no sum, minimum or mean: use range() and what you know of them");
     detail::require_equal("upper ends of ranges", lo.size(), hi.size());
     detail::require_equal("aggregate answers", lo.size(), results.size());
     detail::require_optional("aggregate mask", lo.size(), found.size());
-    index_->aggregate(op, what, lo.raw(), hi.raw(), ends, results.data(), found.data(), ex);
+    index_->aggregate(op, what, lo.raw(), hi.raw(), ends, results.data(), detail::optional_data(found), ex);
+  }
+  template <class T>
+  void prefix_aggregate_on(aggregate op, keys_in prefixes, out<T> results, mask_out found,
+                           const detail::execution& ex) const {
+    aggregate_on(op, slice::prefix, prefixes, prefixes, results, found, interval::closed, ex);
   }
   void longest_prefix_on(keys_in keys, out<std::uint32_t> lengths, out<slot> values, mask_out found,
                          const detail::execution& ex) const {
     detail::require_optional("longest_prefix lengths", keys.size(), lengths.size());
     detail::require_optional("longest_prefix values", keys.size(), values.size());
     detail::require_optional("longest_prefix mask", keys.size(), found.size());
-    index_->longest_prefix(keys.raw(), lengths.data(), is_set ? nullptr : values.data(), found.data(), ex);
+    index_->longest_prefix(keys.raw(), detail::optional_data(lengths), is_set ? nullptr : detail::optional_data(values),
+                           detail::optional_data(found), ex);
   }
-  void write_on(detail::radix_write op, keys_in keys, in<slot> values, mask_out done, radix_path path,
+  void write_on(write_op op, keys_in keys, const void* values, std::uint8_t* done, radix_path path,
                 const detail::execution& ex) {
-    if (!is_set && op != detail::radix_write::erase)
-      detail::require_equal("values to write", keys.size(), values.size());
-    detail::require_optional("write mask", keys.size(), done.size());
-    index_->write(op, keys.raw(), values.data(), done.data(), path, ex);
+    index_->write(op, keys.raw(), values, done, path, ex);
   }
   void rank_on(bound_type what, keys_in keys, out<std::uint64_t> ranks, const detail::execution& ex) const {
     detail::require_equal("ranks", keys.size(), ranks.size());

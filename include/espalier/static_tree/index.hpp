@@ -12,6 +12,7 @@
 #include "espalier/device/device.hpp"
 #include "espalier/index/elements.hpp"
 #include "espalier/index/seek.hpp"
+#include "espalier/index/untyped_reads.hpp"
 #include "espalier/static_tree/inner_levels_view.hpp"
 #include "espalier/static_tree/options.hpp"
 
@@ -21,12 +22,8 @@ namespace espalier::detail {
 inline constexpr std::uint64_t visit_piece = 1 << 16;
 
 /// Pointers may refer to host or device memory; null outputs are skipped.
-class static_index {
+class static_index : public untyped_reads {
  public:
-  virtual ~static_index() = default;
-
-  [[nodiscard]] virtual const device& get_device() const = 0;
-  [[nodiscard]] virtual element_type elements() const = 0;
   [[nodiscard]] virtual tree_stats stats() const = 0;
   [[nodiscard]] virtual aggregates kept() const = 0;
   [[nodiscard]] virtual validation validate() const = 0;
@@ -36,39 +33,23 @@ class static_index {
 
   [[nodiscard]] virtual any_inner_levels_view upper() const = 0;
 
-  virtual void find(const void* keys, std::size_t n, void* values, std::uint8_t* found, const query_options& options,
-                    const execution& ex) const = 0;
   /// CPU only: the searches start at these lines (find_line_job). All pointers refer to host memory.
   virtual void find_from(const std::uint32_t* lines, const void* keys, std::size_t n, void* values,
                          std::uint8_t* found) const = 0;
   virtual void rank(bound_type bound, const void* keys, std::size_t n, std::uint64_t* ranks,
                     const query_options& options, const execution& ex) const = 0;
-  virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                    std::uint8_t* found, const query_options& options, const execution& ex) const = 0;
   virtual void select(const std::uint64_t* ranks, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
                       const execution& ex) const = 0;
-  virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
-                     const execution& ex) const = 0;
   /// offsets has n + 1 elements: the exclusive prefix sums of count().
   virtual void range_offsets(const void* lo, const void* hi, std::size_t n, const range_options& options,
                              std::uint64_t* offsets, const execution& ex) const = 0;
   /// Writes offsets[n] elements, or the first `total` of them if that is less.
   virtual void range_fill(const void* lo, std::size_t n, const range_options& options, const std::uint64_t* offsets,
                           std::uint64_t total, void* out_keys, void* out_values, const execution& ex) const = 0;
-  /// Always waits for the total, and on a CPU for all elements.
-  [[nodiscard]] virtual range_buffers range(const void* lo, const void* hi, std::size_t n, const range_options& options,
-                                            const execution& ex) const = 0;
-  /// Writes the first options.limit elements of range i to positions i * limit and up. Null outputs are skipped.
-  virtual void rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
-                    void* out_values, std::uint64_t* counts, const execution& ex) const = 0;
   /// CPU only, as find_from; `lines` belong to the lower ends.
   virtual void rows_from(const std::uint32_t* lines, const void* lo, const void* hi, std::size_t n,
                          const range_options& options, void* out_keys, void* out_values,
                          std::uint64_t* counts) const = 0;
-  /// `out` is an array of sum_of<Value> for sum, of the value type for min and max (found[i] is 0 for an empty range),
-  /// and of double for avg (NaN for an empty range).
-  virtual void aggregate(aggregate_op op, const void* lo, const void* hi, std::size_t n, interval ends, void* out,
-                         std::uint8_t* found, const execution& ex) const = 0;
   /// CPU only: calls piece(first, last, number) for contiguous pieces of ranks [first, last), numbered in key order.
   /// With visit_order::any the pieces have visit_piece ranks each and all threads make calls; with by_key there is one
   /// piece.

@@ -14,6 +14,10 @@
 
 namespace espalier {
 
+/// Types in an order, as the argument of a template.
+template <class... Types>
+struct type_list {};
+
 template <class Word, unsigned ValueBytes>
 struct query_job {
   tree_view<Word, ValueBytes> tree;
@@ -126,5 +130,11 @@ struct aggregate_job : range_job<Word, ValueBytes> {
   void* out = nullptr;
   std::uint8_t* found = nullptr;
 };
+
+/// All bulk operations. Tables of compiled code are made from this list, so that a new job is named here only.
+template <class Word, unsigned V>
+using bulk_jobs = type_list<find_job<Word, V>, rank_job<Word, V>, seek_job<Word, V>, select_job<Word, V>,
+                            count_job<Word, V>, fill_job<Word, V>, range_head_job<Word, V>, aggregate_job<Word, V>,
+                            find_line_job<Word>, top_table_job<Word>>;
 
 }  // namespace espalier

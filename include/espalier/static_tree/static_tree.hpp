@@ -168,7 +168,8 @@ class static_tree : public single_key_reads<static_tree<Key, Value>, Key, Value>
     detail::require_optional("select keys", ranks.size(), keys.size());
     detail::require_optional("select values", ranks.size(), values.size());
     detail::require_optional("select mask", ranks.size(), found.size());
-    index_->select(ranks.data(), ranks.size(), keys.data(), values.data(), found.data(), ex);
+    index_->select(ranks.data(), ranks.size(), detail::optional_data(keys), detail::optional_data(values),
+                   detail::optional_data(found), ex);
   }
   std::unique_ptr<detail::static_index> index_;
 };

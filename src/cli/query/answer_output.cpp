@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/harness/errors.hpp"
+#include "cli/errors.hpp"
 #include "cli/query/interrupt.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/core/error.hpp"
@@ -26,7 +26,7 @@ namespace {
 
 void require_no_terminal(answer_format format, const std::string& name) {
   if (format == answer_format::arrow && name.empty() && ::isatty(STDOUT_FILENO) != 0) {
-    throw bench::bad_arguments("--format arrow writes bytes, which a terminal cannot show: name a file with --out.");
+    throw bad_arguments("--format arrow writes bytes, which a terminal cannot show: name a file with --out.");
   }
 }
 
@@ -64,7 +64,7 @@ answer_output::answer_output(answer_format format, const std::string& file) : fo
     whole_ = std::make_unique<engine::replaced_file>(name_);
     file_ = ::fdopen(whole_->duplicate_handle(), "wb");
   } catch (const error& e) {
-    throw bench::bad_arguments(fmt::format("--out: {}", e.what()));
+    throw bad_arguments(fmt::format("--out: {}", e.what()));
   }
   if (file_ == nullptr) refuse_output(name_);
 }

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/harness/text_table.hpp"
+#include "cli/text_table.hpp"
 #include "engine/table/write.hpp"
 #include "espalier/engine/database.hpp"
 
@@ -158,7 +158,7 @@ void run_sql_demo(std::ostream& out) {
   db.run_script(
       "CREATE INDEX by_minute ON orders (minute) INCLUDE (cents); CREATE INDEX by_customer ON orders (customer);"
       "CREATE INDEX rates_by_minute ON rates (minute)");
-  bench::text_table table({"", "answer", "scan", "index", "faster"});
+  text_table table({"", "answer", "scan", "index", "faster"});
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const double indexed = milliseconds_of(db, questions[i]);
     table.add_row({questions[i].what, std::to_string(questions[i].expected), fmt::format("{:.2f} ms", scans[i]),

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "cli/query/progress_line.hpp"
 #include "cli/query/query_options.hpp"
 
@@ -22,7 +22,7 @@ struct explain_options : query_options {
 std::string explain_words(const explain_options& options) {
   const bool json = options.format == "json";
   if (!json && options.format != "text") {
-    throw bench::bad_arguments(fmt::format("--format does not know '{}': choose text or json.", options.format));
+    throw bad_arguments(fmt::format("--format does not know '{}': choose text or json.", options.format));
   }
   return fmt::format("EXPLAIN (ANALYZE {}, FORMAT {}) ", options.analyze ? "true" : "false", json ? "json" : "text");
 }
@@ -43,7 +43,7 @@ int run_explain(const explain_options& options) {
       statement_text(options.file.empty() && options.command.empty() ? "-" : options.file, options.command);
   try {
     const auto statements = engine::split_script(script);
-    if (statements.size() != 1) throw bench::bad_arguments("Give one statement to explain.");
+    if (statements.size() != 1) throw bad_arguments("Give one statement to explain.");
     const std::string words = explain_words(options);
     auto db = open_database(options, options.db.empty() ? database_use::may_be_made : database_use::must_exist);
     const auto printed = db.warnings().size();

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "cli/query/answer_output.hpp"
 #include "cli/query/query_options.hpp"
 #include "cli/query/statement_runner.hpp"
@@ -52,18 +52,17 @@ engine::file_format input_format(const import_options& options) {
   if (!options.input.empty()) {
     const auto named = engine::format_from_name(options.input);
     if (named) return *named;
-    throw bench::bad_arguments(fmt::format("--input does not know '{}': choose csv, parquet or arrow.", options.input));
+    throw bad_arguments(fmt::format("--input does not know '{}': choose csv, parquet or arrow.", options.input));
   }
   std::optional<engine::file_format> common;
   for (const auto& file : options.files) {
     const auto format = engine::format_from_path(file);
     if (!format) {
-      throw bench::bad_arguments(
+      throw bad_arguments(
           fmt::format("The ending of '{}' does not say what it is: add --input csv, parquet or arrow.", file));
     }
     if (common && *common != *format) {
-      throw bench::bad_arguments(
-          "Files of several formats cannot be imported at once: import them one after the other.");
+      throw bad_arguments("Files of several formats cannot be imported at once: import them one after the other.");
     }
     common = format;
   }
@@ -77,7 +76,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& patterns) {
     try {
       for (const auto& file : engine::matching_files(pattern)) files.push_back(file.string());
     } catch (const error& e) {
-      throw bench::bad_arguments(e.what());
+      throw bad_arguments(e.what());
     }
   }
   return files;
@@ -91,7 +90,7 @@ named_options reading_options(const import_options& options, engine::file_format
   if (!options.delimiter.empty()) named.emplace_back("delimiter", quoted_with(options.delimiter, '\''));
   if (!options.null_text.empty()) named.emplace_back("null", quoted_with(options.null_text, '\''));
   if (format != engine::file_format::csv && !named.empty()) {
-    throw bench::bad_arguments("--no-header, --delimiter and --null are for CSV files.");
+    throw bad_arguments("--no-header, --delimiter and --null are for CSV files.");
   }
   return named;
 }
@@ -117,7 +116,7 @@ std::string import_statement(const import_options& options, bool there) {
 int run_import(import_options options) {
   options.files = expanded(options.files);
   (void)reading_options(options, input_format(options));  // refused before a database is created
-  if (options.db.empty()) throw bench::bad_arguments("Name the database's folder with --db.");
+  if (options.db.empty()) throw bad_arguments("Name the database's folder with --db.");
   answer_output out(answer_format::table, "");
   auto db = open_database(options, database_use::may_be_made);
   const bool there = db.tables().find(options.table) != nullptr;

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <optional>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "engine/memory_budget.hpp"
 #include "engine/store/folder.hpp"
 #include "engine/table/read.hpp"
@@ -29,7 +29,7 @@ answer_format format_of_ending(const std::string& file) {
   const auto format = engine::format_from_path(file);
   if (format == engine::file_format::arrow) return answer_format::arrow;
   if (format == engine::file_format::parquet) {
-    throw bench::bad_arguments(fmt::format(
+    throw bad_arguments(fmt::format(
         "--out: answers are not written as Parquet; COPY (SELECT ...) TO '{}' does it, or add --format.", file));
   }
   return answer_format::table;
@@ -39,7 +39,7 @@ std::optional<device> chosen_device(const std::string& name) {
   if (name == "auto") return std::nullopt;
   if (name == "cpu") return device::cpu();
   if (name != "gpu") {
-    throw bench::bad_arguments(fmt::format("--device does not know '{}': choose auto, cpu or gpu.", name));
+    throw bad_arguments(fmt::format("--device does not know '{}': choose auto, cpu or gpu.", name));
   }
   return gpu_for_command();
 }
@@ -76,27 +76,26 @@ answer_format chosen_format(const query_options& options) {
   if (options.format.empty()) return format_of_ending(options.out);
   const auto format = answer_format_from(options.format);
   if (!format) {
-    throw bench::bad_arguments(
-        fmt::format("--format does not know '{}': choose table, csv, json or arrow.", options.format));
+    throw bad_arguments(fmt::format("--format does not know '{}': choose table, csv, json or arrow.", options.format));
   }
   return *format;
 }
 
 void require_output_outside_database(const query_options& options) {
   if (options.out.empty() || options.db.empty() || !engine::is_in_database(options.out, options.db)) return;
-  throw bench::bad_arguments(fmt::format(
+  throw bad_arguments(fmt::format(
       "--out: '{}' is in the folder of the database, which holds only files of its own: name a file in another folder.",
       options.out));
 }
 
 engine::database open_database(const query_options& options, database_use use) {
-  if (options.read_only && options.db.empty()) throw bench::bad_arguments("--read-only needs a database: add --db.");
+  if (options.read_only && options.db.empty()) throw bad_arguments("--read-only needs a database: add --db.");
   const bool must_exist = use != database_use::may_be_made || options.read_only;
   if (must_exist && options.db.empty()) {
-    throw bench::bad_arguments("Name the database's folder with --db.");
+    throw bad_arguments("Name the database's folder with --db.");
   }
   if (must_exist && !std::filesystem::exists(options.db)) {
-    throw bench::bad_arguments(fmt::format("--db: there is no database '{}'.", options.db));
+    throw bad_arguments(fmt::format("--db: there is no database '{}'.", options.db));
   }
   engine::database_options chosen;
   chosen.path = options.db;
@@ -105,7 +104,7 @@ engine::database open_database(const query_options& options, database_use use) {
   if (!options.memory_limit.empty()) {
     chosen.memory_limit = engine::memory_size(options.memory_limit);
     if (!chosen.memory_limit) {
-      throw bench::bad_arguments(
+      throw bad_arguments(
           fmt::format("--memory-limit: '{}' is not an amount of memory; write one such as 500MB, 4GB or 50%.",
                       options.memory_limit));
     }
@@ -133,12 +132,12 @@ void save_indexes_or_warn(engine::database& db) {
 }
 
 std::string statement_text(const std::string& file, const std::string& command) {
-  if (!command.empty() && !file.empty()) throw bench::bad_arguments("Give either a file or -c, not both.");
+  if (!command.empty() && !file.empty()) throw bad_arguments("Give either a file or -c, not both.");
   if (!command.empty()) return command;
   if (file == "-") return without_byte_order_mark({std::istreambuf_iterator<char>(std::cin), {}});
   std::ifstream in(file, std::ios::binary);
   if (!in || std::filesystem::is_directory(file)) {
-    throw bench::bad_arguments(fmt::format("The file '{}' cannot be read.", file));
+    throw bad_arguments(fmt::format("The file '{}' cannot be read.", file));
   }
   return without_byte_order_mark({std::istreambuf_iterator<char>(in), {}});
 }

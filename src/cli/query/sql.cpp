@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "cli/query/command_runner.hpp"
 #include "cli/query/query_options.hpp"
 #include "cli/query/script.hpp"
@@ -47,7 +47,7 @@ void require_database_or_create(const sql_options& options, const std::string& s
     return !part.command && std::ranges::any_of(engine::split_script(text), creates_a_table);
   };
   if (!options.read_only && std::ranges::any_of(script_parts(script), creates)) return;
-  throw bench::bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
+  throw bad_arguments(fmt::format("--db: there is no database '{}'; add --create to make one.", options.db));
 }
 
 // A command that fails ends the script, as a statement does.
@@ -86,7 +86,7 @@ void run_statements(engine::database& db, answer_output& out, const std::string&
 int run_sql(const sql_options& options) {
   const bool interactive = options.file.empty() && options.command.empty() && ::isatty(STDIN_FILENO) != 0;
   if (interactive && options.single_transaction) {
-    throw bench::bad_arguments("--single-transaction is for scripts; type BEGIN in the shell.");
+    throw bad_arguments("--single-transaction is for scripts; type BEGIN in the shell.");
   }
   std::string script;
   if (!interactive)

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "bench/harness/errors.hpp"
 #include "cli/commands.hpp"
+#include "cli/errors.hpp"
 #include "cli/query/progress_line.hpp"
 #include "cli/query/query_options.hpp"
 #include "engine/catalog.hpp"
@@ -44,7 +44,7 @@ engine::verify_report verified_files(const query_options& options) {
 
 int run_verify(verify_options options) {
   if (options.folder.empty() == options.db.empty()) {
-    throw bench::bad_arguments("Name the database's folder once: espalier verify DIR, or --db DIR.");
+    throw bad_arguments("Name the database's folder once: espalier verify DIR, or --db DIR.");
   }
   if (options.db.empty()) options.db = options.folder;
   options.read_only = true;

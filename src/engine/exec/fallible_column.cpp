@@ -390,7 +390,7 @@ column_ptr column_of_reaching(const expr_ptr& e, const relation& rows, const eva
   if (auto all = column_unless_it_fails(e, rows, values)) return all;
   const auto read = read_columns(e, rows);
   if (auto all = column_unless_it_fails(null_where_a_divisor_is_zero(e), read, values)) {
-    // What fails is NULL here, and what is NULL and does not fail is NULL as well.
+    // NULL marks rows whose evaluation may fail, and also rows whose value is NULL: both are evaluated again.
     const memory_claim claim(static_cast<std::size_t>(all->null_count()) * 2 * sizeof(std::int64_t));
     const auto needed = reaching(null_rows(*all));
     relation some = take_rows(read, needed);

@@ -44,10 +44,11 @@ arrow::Datum rounded_decimal(const arrow::Datum& value, int precision, int scale
 
 [[noreturn]] void refuse_text(std::string_view text, const column_type& to, int position) {
   if (to.id == type_id::date)
-    throw_sql_error(codes::invalid_datetime_format, position, fmt::format("'{}' is no date; write YYYY-MM-DD.", text));
+    throw_sql_error(codes::invalid_datetime_format, position,
+                    fmt::format("'{}' is not a valid date; write YYYY-MM-DD.", text));
   if (to.id == type_id::timestamp) {
     throw_sql_error(codes::invalid_datetime_format, position,
-                    fmt::format("'{}' is no timestamp; write YYYY-MM-DD HH:MM:SS.", text));
+                    fmt::format("'{}' is not a valid timestamp; write YYYY-MM-DD HH:MM:SS.", text));
   }
   if (is_integer(to.id)) {
     throw_sql_error(codes::invalid_text_representation, position,

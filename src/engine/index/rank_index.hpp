@@ -258,7 +258,7 @@ class rank_index final : public table_index_impl {
       }
       const auto at = std::lower_bound(next.added.begin(), next.added.end(), entry(erased, i, 0));
       if (at == next.added.end() || at->row != erased.rows[i])
-        throw error("index: row " + std::to_string(erased.rows[i]) + " cannot be erased, for it is not there.");
+        throw error("internal error: row " + std::to_string(erased.rows[i]) + " is not in the index.");
       leaves[static_cast<std::size_t>(at - next.added.begin())] = 1;
     }
     std::size_t i = 0;
@@ -266,7 +266,7 @@ class rank_index final : public table_index_impl {
     next.removed.insert(next.removed.end(), ranks.begin(), ranks.end());
     std::sort(next.removed.begin(), next.removed.end());
     if (std::adjacent_find(next.removed.begin(), next.removed.end()) != next.removed.end())
-      throw error("index: a row cannot be erased twice.");
+      throw error("internal error: a row is erased twice.");
   }
 
   void put_in(pending& next, const keyed_rows& inserted, bool unique) const {

@@ -311,8 +311,6 @@ void table_index::commit(index_change change, index_undo& undo) noexcept {
   log.last = std::move(change.state_);
 }
 
-void table_index::rebase(table_ptr now) noexcept { parts_->table = std::move(now); }
-
 // ---- about the index -----------------------------------------------------------------------------------------------
 
 const index_spec& table_index::spec() const noexcept { return parts_->spec; }

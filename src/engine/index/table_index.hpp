@@ -187,9 +187,6 @@ class table_index {
   void commit(index_change change, index_undo& undo) noexcept;
   void insert(table_ptr now, std::span<const std::uint64_t> rows) { commit(prepare(std::move(now), {}, rows)); }
   void erase(table_ptr now, std::span<const std::uint64_t> rows) { commit(prepare(std::move(now), rows, {})); }
-  /// Switches to another version of the table with the same rows and row ids, for example after another column was
-  /// added or renamed.
-  void rebase(table_ptr now) noexcept;
 
   // ---- about the index ---------------------------------------------------------------------------------------------
 

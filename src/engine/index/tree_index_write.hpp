@@ -71,7 +71,7 @@ class tree_index<Side, Word>::change final : public core_change {
   static void require_there(std::span<const std::uint64_t> there, const rows& out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!std::binary_search(there.begin(), there.end(), out[i]) || (i != 0 && out[i] == out[i - 1]))
-        throw error("index: row " + std::to_string(out[i]) + " cannot be erased, for it is not there.");
+        throw error("internal error: row " + std::to_string(out[i]) + " is not in the index, or is erased twice.");
     }
   }
 

@@ -181,7 +181,7 @@ expr_ptr binder::operation(const ast::expression& e, const scope& names) {
     if (e.text != "-" && e.text != "+")
       throw_sql_error(e.position, fmt::format("The operator '{}' is not supported.", e.text));
     if (args[0]->open || !is_numeric(args[0]->type.id))
-      throw_sql_error(codes::undefined_function, e.position, "A sign needs a number behind it.");
+      throw_sql_error(codes::undefined_function, e.position, "Unary + and - require a numeric operand.");
     return e.text == "+" ? args[0] : folded(make_call(op::negate, args[0]->type, args, e.position));
   }
   if (args.size() != 2) throw_sql_error(e.position, fmt::format("The operator '{}' is not supported.", e.text));

@@ -23,7 +23,7 @@ void add_names(const plan_node& plan, const std::string& table, const std::vecto
   for (const auto& column : names.columns) {
     if (column.table == table && !table.empty()) {
       throw_sql_error(codes::duplicate_alias, position,
-                      fmt::format("The name '{}' stands in FROM twice; give one of them another.", table));
+                      fmt::format("Table name '{}' is specified more than once; add an alias.", table));
     }
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -291,7 +291,7 @@ plan_ptr binder::join(const ast::from_item& item, scope& names) {
     for (const auto& other : left_names.columns) {
       if (other.table == column.table && !column.table.empty()) {
         throw_sql_error(codes::duplicate_alias, item.position,
-                        fmt::format("The name '{}' stands in FROM twice; give one of them another.", column.table));
+                        fmt::format("Table name '{}' is specified more than once; add an alias.", column.table));
       }
     }
   }

@@ -61,8 +61,6 @@ class binder {
   [[nodiscard]] int parameters() const { return parameters_; }
 
  private:
-  friend class aggregate_binder;
-
   // bind_expression.cpp
   expr_ptr expression_or_interval(const ast::expression& e, const scope& names);
   expr_ptr cast(const ast::expression& e, const scope& names);

@@ -311,7 +311,7 @@ expr_ptr date_bin(const std::vector<expr_ptr>& args, int position) {
       args.size() == 3 && args[0]->is_interval && is_length(args[0]) && !args[1]->is_interval && !args[2]->is_interval;
   if (!fits) throw_sql_error(position, "date_bin takes a constant interval, a timestamp and the start of a bin.");
   if (args[0]->number != 0 || micros_of(*args[0]) <= 0) {
-    throw_sql_error(position, "The bins of date_bin are longer than nothing and have no months.");
+    throw_sql_error(position, "date_bin requires a positive stride without months.");
   }
   return time_function("date_bin", time_type,
                        {comparable_interval(args[0]), coerced(args[1], time_type), coerced(args[2], time_type)},

@@ -198,14 +198,14 @@ std::unique_ptr<table_index> session::loaded_or_built(const indexed_table& table
     }
   }
   if (!problem.empty() && !options_.rebuild_damaged_indexes) {
-    throw error(will_be_built_anew(problem, index.name, table.name));
+    throw error(rebuild_notice(problem, index.name, table.name));
   }
   auto built = table_index::build(table.rows, spec, device_);
   record_layout(index.name, content, std::nullopt);
   if (!problem.empty()) {
     const std::scoped_lock lock(opening_);
-    warnings_.push_back(fmt::format("{}: the index '{}' was built anew from the rows of the table '{}'.", problem,
-                                    index.name, table.name));
+    warnings_.push_back(
+        fmt::format("{}: index '{}' was rebuilt from the rows of table '{}'.", problem, index.name, table.name));
   }
   return built;
 }

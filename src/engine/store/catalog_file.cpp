@@ -29,7 +29,7 @@ std::string hexadecimal(std::uint64_t value) { return fmt::format("{:016x}", val
 std::uint64_t from_hexadecimal(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (failure != std::errc{} || end != text.data() + text.size()) throw error("a checksum is no number");
+  if (failure != std::errc{} || end != text.data() + text.size()) throw error("invalid checksum field");
   return value;
 }
 
@@ -87,7 +87,7 @@ bool is_plain_name(std::string_view name) {
 // JSON allows numbers that are out of range for a counter, which the library would convert silently.
 std::uint64_t count_from(const json& number, std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
   if (!number.is_number_unsigned() || number.get<std::uint64_t>() > most)
-    throw error("a number is not one of a catalog");
+    throw error("a numeric field is out of range");
   return number.get<std::uint64_t>();
 }
 
@@ -206,16 +206,16 @@ catalog_record parse_catalog_contents(std::string_view text, const std::filesyst
 
 catalog_record parse_catalog(std::string_view text, const std::filesystem::path& path) {
   const auto line_end = text.find('\n');
-  if (line_end == std::string_view::npos) throw damaged_file(path, "it is cut short");
+  if (line_end == std::string_view::npos) throw damaged_file(path, "truncated");
   const std::string_view body = text.substr(line_end + 1);
   const json_tree owned(json::parse(text.substr(0, line_end), nullptr, false));
   const auto& header = *owned;
   if (!header.is_object() || header.value("magic", json()) != catalog_magic) {
-    throw damaged_file(path, "it is no catalog of Espalier");
+    throw damaged_file(path, "not a catalog of Espalier");
   }
   if (header.value("checksum", json()) != hexadecimal(checksum_of(bytes_of(body))) ||
       header.value("bytes", json()) != body.size()) {
-    throw damaged_file(path, "it is cut short or its checksum is another");
+    throw damaged_file(path, "truncated, or checksum mismatch");
   }
   const json version = header.value("version", json());
   if (version != first_version && version != last_version) {

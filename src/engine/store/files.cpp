@@ -169,7 +169,7 @@ mapped_file::mapped_file(const std::filesystem::path& path) : path_(path) {
   if (data_ != nullptr) guard_.emplace(data_, size_);
 }
 
-// The path is asked, since an open descriptor for every file of a database may be more than a process can have.
+// stat() of the path, and not fstat(): a descriptor per file of a database could exceed the limit of a process.
 void mapped_file::require_whole() const {
   struct stat now {};
   const bool exists = ::stat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;

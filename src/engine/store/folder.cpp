@@ -96,17 +96,19 @@ folder_contents contents_of(const std::filesystem::path& folder) {
 void require_database_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder)) return;
   if (!std::filesystem::is_directory(folder)) {
-    throw error(fmt::format("'{}' is not a folder: a database needs one of its own.", folder.string()));
+    throw error(fmt::format("'{}' is not a folder; give the folder of a database, or a name that does not exist yet.",
+                            folder.string()));
   }
   if (std::filesystem::exists(folder / catalog_file_name)) return;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const auto name = entry.path().filename().string();
     if (number_in(name)) {
-      throw error(
-          fmt::format("Database '{}' has lost its {}: restore it from a copy.", folder.string(), catalog_file_name));
+      throw error(fmt::format("The file '{1}' of database '{0}' is missing; restore it from a copy.", folder.string(),
+                              catalog_file_name));
     }
     if (name != "lock" && !is_temporary(name) && !marker_in(name)) {
-      throw error(fmt::format("'{}' is no database and not empty: name another folder.", folder.string()));
+      throw error(
+          fmt::format("'{}' is neither a database nor an empty folder; choose another folder.", folder.string()));
     }
   }
 }

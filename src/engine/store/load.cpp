@@ -69,9 +69,9 @@ loaded_index load_index_or_note(mapped_files& files, const index_record& index) 
   return noted;
 }
 
-std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table) {
-  return fmt::format("{}: the next command that uses the database builds the index '{}' of the table '{}' anew.",
-                     problem, index, table);
+std::string rebuild_notice(std::string_view problem, std::string_view index, std::string_view table) {
+  return fmt::format("{}: the next command that uses the database rebuilds index '{}' of table '{}'.", problem, index,
+                     table);
 }
 
 loaded_table load_table(mapped_files& files, const table_record& table, row_check check, const progress& tell) {

@@ -17,7 +17,7 @@ namespace espalier::engine {
 /// If the file is missing or damaged, `problem` of the index is set.
 [[nodiscard]] loaded_index load_index_or_note(mapped_files& files, const index_record& index);
 /// Returns the message that describes such a problem to the user: the index will be rebuilt.
-[[nodiscard]] std::string will_be_built_anew(std::string_view problem, std::string_view index, std::string_view table);
+[[nodiscard]] std::string rebuild_notice(std::string_view problem, std::string_view index, std::string_view table);
 /// If files of rows or indexes are damaged or missing, `problem` is set.
 [[nodiscard]] loaded_table load_table(mapped_files& files, const table_record& table, row_check check,
                                       const progress& tell);

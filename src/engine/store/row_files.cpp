@@ -103,10 +103,10 @@ std::shared_ptr<arrow::RecordBatch> read_segment(std::shared_ptr<mapped_file> ma
     throw damaged_file(path, fmt::format("it has {} bytes instead of {}", mapped->bytes().size(), file.bytes));
   }
   mapped->require_whole();
-  if (checksum_of(mapped->bytes()) != file.checksum) throw damaged_file(path, "its checksum is another");
+  if (checksum_of(mapped->bytes()) != file.checksum) throw damaged_file(path, "checksum mismatch");
   auto rows = parse_segment(std::make_shared<mapped_buffer>(std::move(mapped)), path, check);
   if (static_cast<std::uint64_t>(rows->num_rows()) != file.rows || file.rows == 0) {
-    throw damaged_file(path, "it has another number of rows than the catalog says");
+    throw damaged_file(path, "its number of rows differs from that in the catalog");
   }
   return rows;
 }

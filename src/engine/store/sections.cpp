@@ -122,20 +122,20 @@ std::shared_ptr<const mapped_sections> mapped_sections::open(std::shared_ptr<map
 }
 
 void mapped_sections::read_table(std::span<const std::byte> bytes, std::string_view kind) {
-  if (bytes.size() < sizeof(file_header) + sizeof(file_trailer)) throw damaged_file(path_, "it is cut short");
+  if (bytes.size() < sizeof(file_header) + sizeof(file_trailer)) throw damaged_file(path_, "truncated");
   const auto header = read_block<file_header>(bytes, 0);
-  if (header.magic != sections_magic) throw damaged_file(path_, "it is no file of Espalier");
+  if (header.magic != sections_magic) throw damaged_file(path_, "not a file of Espalier");
   if (header.version != sections_version && header.checksum == block_checksum(header)) {
     throw error(
         fmt::format("'{}' has format version {}, and this program reads version {}: use the program that wrote it.",
                     path_.string(), header.version, sections_version));
   }
-  if (header.checksum != block_checksum(header)) throw damaged_file(path_, "its header has another checksum");
+  if (header.checksum != block_checksum(header)) throw damaged_file(path_, "checksum mismatch of its header");
   if (text_of(header.kind) != kind) throw damaged_file(path_, fmt::format("it is not of the kind '{}'", kind));
   const std::uint64_t before_trailer = bytes.size() - sizeof(file_trailer);
   const auto trailer = read_block<file_trailer>(bytes, before_trailer);
   if (trailer.magic != trailer_magic || trailer.checksum != block_checksum(trailer)) {
-    throw damaged_file(path_, "it is cut short or its end has another checksum");
+    throw damaged_file(path_, "truncated, or checksum mismatch of its trailer");
   }
   if (trailer.table_offset < sizeof(file_header) || trailer.table_offset > before_trailer ||
       (before_trailer - trailer.table_offset) / sizeof(section_entry) != trailer.sections ||
@@ -144,7 +144,7 @@ void mapped_sections::read_table(std::span<const std::byte> bytes, std::string_v
   }
   if (checksum_of(bytes.subspan(trailer.table_offset, before_trailer - trailer.table_offset)) !=
       trailer.table_checksum) {
-    throw damaged_file(path_, "its table of sections has another checksum");
+    throw damaged_file(path_, "checksum mismatch of its table of sections");
   }
   checksum_ = trailer.checksum;
   std::uint64_t expected = sizeof(file_header);
@@ -175,7 +175,7 @@ void mapped_sections::check(const entry& section) const {
   if (done.load(std::memory_order_acquire)) return;
   if (file_) file_->require_whole();
   if (checksum_of(section.padded) != section.checksum) {
-    throw damaged_file(path_, fmt::format("section '{}' has another checksum", section.name));
+    throw damaged_file(path_, fmt::format("checksum mismatch of section '{}'", section.name));
   }
   done.store(true, std::memory_order_release);
 }

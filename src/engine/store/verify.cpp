@@ -36,7 +36,7 @@ void verify_index(mapped_files& files, const loaded_table& table, const index_re
       index.problem = e.finding();
     }
     if (!index.problem.empty()) {
-      report.problems.push_back(will_be_built_anew(index.problem, record.name, table.name));
+      report.problems.push_back(rebuild_notice(index.problem, record.name, table.name));
       return;
     }
     const std::string problem = check && table.rows ? check(table, index) : std::string();

@@ -84,10 +84,11 @@ struct server::parts : service {
   void admit(const request& asked) override {
     const std::string host = asked.header("host");
     if (!is_own_host(host, options.host, http.port()))
-      throw refused(403, "This explorer does not go by that name: open it at the address that it printed.");
-    if (!is_own_origin(asked.header("origin"), host)) throw refused(403, "Only the explorer's own page may ask this.");
+      throw refused(403, "Unexpected Host header. Open the address printed at start-up.");
+    if (!is_own_origin(asked.header("origin"), host))
+      throw refused(403, "Unexpected Origin header. Use the page of the explorer.");
     if (!knows_token(asked))
-      throw refused(401, "Open the explorer at the address that it printed, with the token at its end.");
+      throw refused(401, "Missing or wrong token. Open the address printed at start-up, which ends with the token.");
     const std::size_t most = all.most_body(asked);
     if (asked.body_size > most && most == 0) throw refused(413, "This request has no body: send none.");
     if (asked.body_size > most)

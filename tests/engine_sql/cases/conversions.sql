@@ -98,13 +98,13 @@ SELECT '+1.5'::double precision, '.5'::double precision, '-0.3'::float8, '1E10':
 SELECT '2026-1-5'::date, ' 2026-11-30 '::date, '2024-2-29'::date;
 -- duckdb: SELECT TIMESTAMP '2026-01-01 00:00:00', TIMESTAMP '2026-01-02 03:04:05.678901', TIMESTAMP '2026-01-02 10:30:00', TIMESTAMP '2026-01-02', TIMESTAMP '2026-01-01 12:00:00'
 SELECT '2026-01-01T00:00:00Z'::timestamp, '2026-1-2 3:04:05.6789012'::timestamp, '2026-01-02 10:30'::timestamp, '2026-01-02'::timestamp, '2026-01-01 12:00:00+00'::timestamp;
--- refused: '2026-02-30' is no date
+-- refused: '2026-02-30' is not a valid date
 SELECT '2026-02-30'::date;
--- refused: '2026-13-01' is no date
+-- refused: '2026-13-01' is not a valid date
 SELECT '2026-13-01'::date;
--- refused: is no timestamp
+-- refused: is not a valid timestamp
 SELECT '2026-01-01T00:00:00+02:00'::timestamp;
--- refused: is no timestamp
+-- refused: is not a valid timestamp
 SELECT '2026-01-01 25:00:00'::timestamp;
 SELECT id, dt::varchar, dt::varchar::date = dt, ts::varchar::timestamp = ts, (a::varchar)::integer = a FROM t;
 SELECT id, d::varchar::double precision = d, f::varchar::real = f, s || a::varchar FROM t;

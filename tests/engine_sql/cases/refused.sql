@@ -7,7 +7,7 @@ SELECT zzz FROM t;
 SELECT x.a FROM t;
 -- refused: ambiguous
 SELECT id FROM t, u;
--- refused: stands in FROM twice
+-- refused: is specified more than once; add an alias.
 SELECT 1 FROM t, t;
 -- refused: Syntax error
 SELEC 1;
@@ -151,7 +151,7 @@ SELECT interval '1 hour' % 2;
 SELECT ts + interval '99999999999999 hours' FROM t;
 -- refused: out of range
 SELECT ts + interval '50000 years' FROM t;
--- refused: no months
+-- refused: date_bin requires a positive stride without months.
 SELECT date_bin(interval '1 month', ts, TIMESTAMP '2024-01-01') FROM t;
 -- refused: inside its text
 SELECT ts + interval '1 2' day to hour FROM t;
@@ -239,11 +239,11 @@ WITH x AS MATERIALIZED (SELECT 1) SELECT * FROM x;
 DROP TABLE t CASCADE;
 -- refused: A materialized view is not supported
 CREATE MATERIALIZED VIEW v AS SELECT 1;
--- refused: '2026-13-01' is no date; write YYYY-MM-DD.
+-- refused: '2026-13-01' is not a valid date; write YYYY-MM-DD.
 SELECT DATE '2026-13-01';
--- refused: '2026-13-01' is no date; write YYYY-MM-DD.
+-- refused: '2026-13-01' is not a valid date; write YYYY-MM-DD.
 SELECT id FROM t WHERE dt > '2026-13-01';
--- refused: '2026-01-01 25:00' is no timestamp; write YYYY-MM-DD HH:MM:SS.
+-- refused: '2026-01-01 25:00' is not a valid timestamp; write YYYY-MM-DD HH:MM:SS.
 SELECT id FROM t WHERE ts > '2026-01-01 25:00';
 -- refused: 'a lot' cannot be cast to double precision.
 SELECT 'a lot'::double precision;

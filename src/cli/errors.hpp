@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace espalier::bench {
+namespace espalier::cli {
 
 /// Invalid arguments: one sentence for the user, exit code 2.
 class bad_arguments : public std::runtime_error {
@@ -17,4 +17,4 @@ class wrong_answer : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-}  // namespace espalier::bench
+}  // namespace espalier::cli

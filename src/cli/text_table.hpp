@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace espalier::bench {
+namespace espalier::cli {
 
 class text_table {
  public:
@@ -50,4 +50,4 @@ class text_table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace espalier::bench
+}  // namespace espalier::cli

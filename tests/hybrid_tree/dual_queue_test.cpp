@@ -1,4 +1,4 @@
-// lanes_test.cpp - two lanes of buckets, and how large windows are.
+// dual_queue_test.cpp - two concurrent queues of buckets, and sizes of windows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hybrid_tree/window_sizing.hpp"
+#include "hybrid_tree/work_sharing.hpp"
 
 namespace espalier::test {
 namespace {
@@ -15,7 +15,7 @@ using detail::query_span;
 
 constexpr std::size_t never = ~std::size_t{0};
 
-/// Who answered each of n queries: d, the first lane; h, the second; a, nobody's bucket. A lane is done every `turn`th
+/// What answered each of n queries: d, the first queue; h, the second; a, no queue. A queue is done every `turn`th
 /// time that one of them is asked.
 std::string answered_by(std::size_t n, unsigned second_slots, std::size_t slice, unsigned turn, std::size_t fail_at,
                         std::vector<query_span>& rest) {
@@ -43,16 +43,16 @@ std::string answered_by(std::size_t n, unsigned second_slots, std::size_t slice,
       2, [](std::size_t) { return 50; }, start(0));
   detail::bucket_queue second(
       second_slots, [](std::size_t) { return 7; }, start(2));
-  const detail::lane_end first_end{[&](unsigned) { return ++asked % turn == 0; }, finish(0, 'd')};
-  const detail::lane_end second_end{[&](unsigned) { return ++asked % turn == 0; }, finish(2, 'h')};
-  const detail::lanes_work work = detail::run_queues(
+  const detail::queue_end first_end{[&](unsigned) { return ++asked % turn == 0; }, finish(0, 'd')};
+  const detail::queue_end second_end{[&](unsigned) { return ++asked % turn == 0; }, finish(2, 'h')};
+  const detail::dual_queue_work work = detail::run_queues(
       n, first, first_end, second, second_end, slice, [&](const query_span& s) { finish(4, 'a')(0, s); }, rest);
   EXPECT_EQ(work.device.queries, static_cast<std::size_t>(std::count(who.begin(), who.end(), 'd')));
   EXPECT_EQ(work.device.queries + work.host.queries, n);
   return who;
 }
 
-TEST(HybridLanes, EveryQueryIsAnsweredOnceByOneOfThem) {
+TEST(HybridQueues, EveryQueryIsAnsweredOnceByOneOfThem) {
   for (const std::size_t n : {0u, 1u, 49u, 100u, 101u, 1000u}) {
     for (const unsigned turn : {1u, 3u, 1000u}) {
       for (const std::size_t slice : {0u, 3u}) {
@@ -69,11 +69,11 @@ TEST(HybridLanes, EveryQueryIsAnsweredOnceByOneOfThem) {
     }
   }
 }
-TEST(HybridLanes, BucketsOfTheHostStartFirst) {
+TEST(HybridQueues, BucketsOfTheHostStartFirst) {
   std::vector<query_span> rest;
   EXPECT_EQ(answered_by(200, 2, 0, 1, never, rest).substr(0, 15), std::string(14, 'h') + 'd');
 }
-TEST(HybridLanes, AnErrorTellsWhatIsUnfinished) {
+TEST(HybridQueues, AnErrorTellsWhatIsUnfinished) {
   for (const std::size_t slice : {0u, 3u}) {
     for (std::size_t fail = 0; fail < 20; ++fail) {
       std::vector<query_span> rest;
@@ -104,20 +104,20 @@ TEST(HybridWindows, TheShareIsWhatBothDoInTheSameTime) {
 }
 TEST(HybridWindows, OneIsTheWholeShareIfThereIsRoom) {
   const detail::device_share share(0.4);
-  const detail::window_plan plan = detail::windows_beside_host(share, 1000, {1000, 500}, 10, 3);
+  const detail::window_plan plan = detail::windows_with_host(share, 1000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 1u);
   EXPECT_EQ(plan.size(900), share.of(1000)) << "what the host took first is of its share";
   EXPECT_EQ(plan.size(100), share.of(100));
   EXPECT_EQ(plan.size(15), 0u) << "too small";
   EXPECT_EQ(plan.room, 751u) << "also for larger shares";
   const detail::device_share slow(0.01);
-  const detail::window_plan small = detail::windows_beside_host(slow, 200, {1000, 500}, 10, 3);
+  const detail::window_plan small = detail::windows_with_host(slow, 200, {1000, 500}, 10, 3);
   EXPECT_EQ(small.size(180), 10u) << "it is tried";
   EXPECT_EQ(small.size(170), 0u);
 }
 TEST(HybridWindows, SeveralOverlapWhereThereIsLessRoom) {
   const detail::device_share share(0.4);
-  const detail::window_plan plan = detail::windows_beside_host(share, 10000, {1000, 500}, 10, 3);
+  const detail::window_plan plan = detail::windows_with_host(share, 10000, {1000, 500}, 10, 3);
   EXPECT_EQ(plan.slots, 3u);
   EXPECT_EQ(plan.size(9000), 1000u);
   EXPECT_EQ(plan.room, 1000u);
