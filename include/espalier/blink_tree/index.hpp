@@ -47,6 +47,10 @@ class blink_index {
   [[nodiscard]] std::string dump(bool graphviz) const;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
+  /// The plan of n point queries, as the tree is now. `keys` are those of the batch, of which a CPU takes a sample, or
+  /// null.
+  [[nodiscard]] virtual explanation explain_reads(const void* keys, std::size_t n,
+                                                  const query_options& options) const = 0;
   /// Reserves nodes for `inserts` elements, marks the tree as having live refs (has_live_refs), and copies its
   /// blink_view<Word, ValueBytes, Slots> to `to` (may be null), all in one atomic step.
   virtual void view(std::size_t inserts, void* to) = 0;
@@ -78,11 +82,10 @@ class blink_index {
   [[nodiscard]] virtual bool find_from(std::size_t builds, const std::uint32_t* lines, const void* keys, std::size_t n,
                                        void* values, std::uint8_t* found) const = 0;
   virtual void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values,
-                    std::uint8_t* found, const execution& ex) const = 0;
-  /// As all trees have it; no plan changes a seek here.
+                    std::uint8_t* found, const query_options& options, const execution& ex) const = 0;
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-            const query_options&, const execution& ex) const {
-    seek(kind, keys, n, out_keys, out_values, found, ex);
+            const execution& ex) const {
+    seek(kind, keys, n, out_keys, out_values, found, {}, ex);
   }
   virtual void count(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
                      const execution& ex) const = 0;
