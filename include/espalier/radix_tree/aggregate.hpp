@@ -98,34 +98,6 @@ struct radix_aggregator {
     return over<Op>(kept, tree, begin, end, [&t](std::uint64_t r) { return word_at(t, r); });
   }
 
-  // ---- memory that answer() reads, for a CPU thread -----------------------------------------------------------
-  /// Calls f(rank, n) for the leaves at both ends of a range that are read one by one: n of them, or the first eight.
-  template <class F>
-  static ESPALIER_INLINE void each_end(const radix_aggregate_job<V>& job, std::size_t i, F f) {
-    constexpr std::uint64_t most = 8, block = block_summaries::block;
-    const std::uint64_t begin = job.begins[i], n = job.counts[i];
-    if (n == 0) return;
-    if (n <= most) return f(begin, n);
-    f(begin, most);
-    f((begin + n - 1) / block * block, most);
-  }
-  template <class Team>
-  static ESPALIER_INLINE void prefetch_order(Team team, const radix_aggregate_job<V>& job, std::size_t i) {
-    const view& t = job.tree;
-    if (t.order == nullptr) return;
-    each_end(job, i, [&](std::uint64_t rank, std::uint64_t n) {
-      team.prefetch(t.order + rank);
-      team.prefetch(t.order + (rank + n < t.size ? rank + n : t.size) - 1);
-    });
-  }
-  template <class Team>
-  static ESPALIER_INLINE void prefetch_leaves(Team team, const radix_aggregate_job<V>& job, std::size_t i) {
-    const view& t = job.tree;
-    each_end(job, i, [&](std::uint64_t rank, std::uint64_t n) {
-      for (std::uint64_t r = rank; r < rank + n && r < t.size; ++r) team.prefetch(t.value_of(t.leaf_at(r)));
-    });
-  }
-
   // ---- answers -----------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void answer(const radix_aggregate_job<V>& job, std::size_t i) {
     const view& t = job.tree;
