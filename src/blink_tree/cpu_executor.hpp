@@ -7,6 +7,7 @@
 #include "blink_tree/batch_columns.hpp"
 #include "blink_tree/cpu_kernels.hpp"
 #include "blink_tree/fold.hpp"
+#include "blink_tree/plan.hpp"
 #include "espalier/blink_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
 #include "static_tree/cpu_executor.hpp"
@@ -40,21 +41,26 @@ class blink_cpu_executor : public cpu_executor {
     return answer_in_buckets(cpu_backend(get_device()), order(), job, lane.headers, lane.groups, finer * leaf_bytes, n,
                              kernel_of<Reads, Traits>(job));
   }
-  /// Tests a sample: whether the queries of a batch fall into many leaves. Those of few leaves share their cache lines
-  /// in any order.
+  /// Tests the leaves of a sample of the keys of a batch, or of its lower ends.
   template <class View>
-  [[nodiscard]] static bool looks_spread(const View& tree, const void* keys, std::size_t n) {
+  [[nodiscard]] static batch_sample sample_of(const View& tree, const void* keys, std::size_t n) {
     constexpr std::size_t samples = 64;
     using descent = descender<scalar_team, own_reads, View>;
     using word = typename View::leaf_shape::word;
-    if (tree.lane.size == 0 || n < samples) return false;
+    if (tree.lane.size == 0 || n < samples) return batch_sample::few_leaves;
     std::array<std::uint64_t, samples> lines;
+    const std::size_t step = n / samples;
     for (std::size_t i = 0; i < samples; ++i) {
-      const word x = encode_bits(tree.key, load_bits<word>(tree.key, keys, i * (n / samples)));
+      // Not at equal distances, at which a batch of several interleaved parts could look ordered.
+      const word x = encode_bits(tree.key, load_bits<word>(tree.key, keys, i * step + i * 2654435761u % step));
       lines[i] = descent::line_of(scalar_team{}, tree, x);
     }
+    const bool ordered = std::is_sorted(lines.begin(), lines.end()) || std::is_sorted(lines.rbegin(), lines.rend());
     std::sort(lines.begin(), lines.end());
-    return std::unique(lines.begin(), lines.end()) - lines.begin() >= static_cast<std::ptrdiff_t>(samples / 2);
+    const auto leaves = std::unique(lines.begin(), lines.end()) - lines.begin();
+    return leaves < static_cast<std::ptrdiff_t>(samples / 2) ? batch_sample::few_leaves
+           : ordered                                         ? batch_sample::ordered
+                                                             : batch_sample::spread;
   }
   /// With `Alone`, one team executes all elements in sequence.
   template <class Reads, class Traits, bool Alone, class Job>

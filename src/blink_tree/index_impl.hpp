@@ -134,6 +134,17 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
   [[nodiscard]] write_explanation explain_apply(std::size_t n, const write_options& options) const override {
     return plan_mixed(n, true, options, Context::on_gpu, tree_.has_live_refs);
   }
+  [[nodiscard]] explanation explain_reads(const void* keys, std::size_t n,
+                                          const query_options& options) const override {
+    // Neither the inner levels nor a stream: a read that is explained is not executed.
+    const auto lock = gate_.lock_shared();
+    const read_question q = reading(n);
+    batch_sample seen = batch_sample::none;
+    if constexpr (!Context::on_gpu) {
+      if (keys != nullptr && partitions_reads(q, options)) seen = Context::sample_of(tree_.view, keys, n);
+    }
+    return plan_reads(q, options, seen);
+  }
   void view(std::size_t inserts, void* to) override {
     lock_exclusive({tree_.dev.default_stream(), true}, [&](Context& context) {
       tree_.settle(context, P == protocol::latch_coupling);
@@ -207,8 +218,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output out(context, tree_.elements.value_bytes == 0 ? nullptr : values, n * tree_.elements.value_bytes);
       output mask(context, found, n);
       blink_find_job<view_type> job{tree_.view, in.data(), out.data(), static_cast<std::uint8_t*>(mask.data())};
-      if (!find_in_buckets(context, job, n, options))
-        context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
+      answer(context, job, in.data(), n, options);
       out.copy_back(context);
       mask.copy_back(context);
     });
@@ -240,7 +250,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
     });
   }
   void seek(seek_kind kind, const void* keys, std::size_t n, void* out_keys, void* out_values, std::uint8_t* found,
-            const query_options&, const execution& ex) const override {
+            const query_options& options, const execution& ex) const override {
     if (n == 0) return;
     read(ex, n, [=, this](Context& context) {
       const input in(context, keys, n * key_bytes());
@@ -249,7 +259,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       output mask(context, found, n);
       blink_seek_job<view_type> job{tree_.view, kind,     in.data(),
                                     k.data(),   v.data(), static_cast<std::uint8_t*>(mask.data())};
-      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
+      answer(context, job, in.data(), n, options);
       k.copy_back(context);
       v.copy_back(context);
       mask.copy_back(context);
@@ -263,8 +273,9 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
         [=, this](Context& context) {
           const input low(context, lo, n * key_bytes()), high(context, hi, n * key_bytes());
           output out(context, counts, n * 8);
-          ranges{tree_, context}.count_ranges(low.data(), high.data(), n, options,
-                                              static_cast<std::uint64_t*>(out.data()));
+          const auto job = ranges{tree_, context}.counting(low.data(), high.data(), options,
+                                                           static_cast<std::uint64_t*>(out.data()));
+          answer(context, job, low.data(), n, {});
           out.copy_back(context);
         },
         true);
@@ -353,7 +364,7 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
       job.op = op;
       job.out = results.data();
       job.found = static_cast<std::uint8_t*>(mask.data());
-      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
+      answer(context, job, low.data(), n, {});
       results.copy_back(context);
       mask.copy_back(context);
     });
@@ -403,27 +414,44 @@ class blink_index_impl final : public blink_index, blink_access<Context, blink_s
 
  private:
   [[nodiscard]] unsigned key_bytes() const { return tree_.key_bytes(); }
+  /// Called under the gate's shared lock, which leaves_now() would take again.
+  [[nodiscard]] read_question reading(std::size_t n) const {
+    return {n,
+            (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes,
+            sizeof(Word),
+            tree_.dev.threads(),
+            Context::on_gpu,
+            U == inner_index::express_lane && tree_.view.lane.size != 0 &&
+                tree_.view.lane.groups >= (Context::on_gpu ? 1 : 2) && !tree_.reads_ask_inner_nodes()};
+  }
+  /// Answers a batch in the order of its plan. `keys` are those of the queries, or the lower ends of their ranges.
+  template <class Job>
+  void answer(Context& context, const Job& job, const void* keys, std::size_t n, const query_options& options) const {
+    if (!answer_in_buckets(context, job, keys, n, options))
+      context.template launch_read<reads, traits>(job, n, tree_.reads_ask_inner_nodes());
+  }
   /// Returns false if the batch is to be answered in the caller's order. If memory runs out and the caller did not
-  /// request the plan, that order needs none.
-  [[nodiscard]] bool find_in_buckets(Context& context, const blink_find_job<view_type>& job, std::size_t n,
-                                     const query_options& options) const {
-    if constexpr (U == inner_index::express_lane) {
-      // Called under the gate's shared lock, which leaves_now() would take again.
-      const std::size_t leaf_bytes = (tree_.leaves_at_rebuild + tree_.leaves_since_rebuild) * shape_type::bytes;
-      if (!partitions_finds(n, leaf_bytes, options, Context::on_gpu) || tree_.reads_ask_inner_nodes()) return false;
+  /// request the plan, that order needs none. On a GPU only finds are answered in buckets.
+  template <class Job>
+  [[nodiscard]] bool answer_in_buckets([[maybe_unused]] Context& context, [[maybe_unused]] const Job& job,
+                                       [[maybe_unused]] const void* keys, [[maybe_unused]] std::size_t n,
+                                       [[maybe_unused]] const query_options& options) const {
+    constexpr bool is_find = std::is_same_v<Job, blink_find_job<view_type>>;
+    if constexpr (U != inner_index::express_lane || (Context::on_gpu && !is_find)) {
+      return false;
+    } else {
+      const read_question q = reading(n);
+      if (!partitions_reads(q, options)) return false;
       bool done = false;
-      const auto work = [&] { done = context.template launch_in_buckets<reads, traits>(job, leaf_bytes, n); };
+      const auto work = [&] { done = context.template launch_in_buckets<reads, traits>(job, q.leaf_bytes, n); };
       if (options.plan == query_plan::partition_first) {
         work();
         return done;
       }
       if constexpr (!Context::on_gpu) {  // a GPU examines the order of the batch itself
-        if (context.looks_ascending(tree_.elements.key, job.keys, n)) return false;
-        if (!context.looks_spread(tree_.view, job.keys, n)) return false;
+        if (context.sample_of(tree_.view, keys, n) != batch_sample::spread) return false;
       }
       return with_memory(work) && done;
-    } else {
-      return false;
     }
   }
   static blink_op as_blink_op(write_op op) { return static_cast<blink_op>(static_cast<unsigned>(op) + 1); }

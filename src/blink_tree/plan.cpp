@@ -4,6 +4,7 @@
 #include "blink_tree/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace espalier {
@@ -80,13 +81,78 @@ write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& opt
   return e;
 }
 
-// GPU: from 2^25 keys on, in batches that make up for some 40 us of launches; smaller trees were not measured.
-// CPU: leaves beyond the private cache of a core, and several queries for each of them, which share its lines.
-bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options, bool on_gpu) {
+namespace {
+
+/// Batches up to this size are answered by the calling thread of a CPU.
+constexpr std::size_t one_thread_reads = 512;
+
+/// Seconds of n point queries on a CPU, as they come and bucket by bucket. Fitted to finds in 2^18 to 2^24 keys of a
+/// Cascade Lake (docs/design/partition-first.md, B-link tree on a CPU): a query misses the caches at the lines of its
+/// leaf, in buckets the less often, the more queries each KiB of leaves has.
+struct read_seconds {
+  double scattered, in_buckets;
+};
+read_seconds cpu_seconds(const read_question& q) {
+  constexpr double start_threads = 8e-6, in_cache = 17e-9, fewest_misses = 0.1;
+  const double bytes = std::max(static_cast<double>(q.leaf_bytes), 4.0 * 1024 * 1024);
+  const double one = 38e-9 + 0.65e-9 * q.word_bytes * std::log2(bytes / (4.0 * 1024 * 1024));
+  const double density = 1024.0 * static_cast<double>(q.n) / bytes;
+  const double misses = fewest_misses + (1 - fewest_misses) / (1 + density / 8);
+  const double passes = 6e-9 + 0.5e-9 * q.word_bytes;
+  const unsigned threads = q.n <= one_thread_reads ? 1 : std::max(1u, q.threads);
+  const double each = static_cast<double>(q.n) / threads;
+  return {(threads == 1 ? 0 : start_threads) + each * one,
+          3 * (threads == 1 ? 0 : start_threads) + each * (passes + in_cache + (one - in_cache) * misses)};
+}
+
+/// Whether a batch in no known order is large enough for buckets. GPU: from 2^25 keys on, in batches that make up for
+/// some 40 us of launches; smaller trees were not measured. CPU: leaves beyond the private cache of a core.
+bool is_worth_buckets(const read_question& q) {
+  if (q.on_gpu) return q.n >= (std::size_t{1} << 22) && q.leaf_bytes >= 400'000'000;
+  if (q.n < (std::size_t{1} << 17) || q.leaf_bytes < (std::size_t{1} << 22)) return false;
+  const read_seconds s = cpu_seconds(q);
+  return s.in_buckets < s.scattered;
+}
+
+const char* reason_of(const read_question& q, const query_options& options, batch_sample seen) {
+  if (options.plan == query_plan::partition_first && q.has_buckets) return " (chosen by the caller)";
+  if (!q.has_buckets) return ": there are no buckets, since the tree has no express lane or a ref is in use";
+  if (options.plan != query_plan::automatic) return " (no buckets at the wish of the caller)";
+  if (options.order == batch_order::ascending) return ": the batch ascends";
+  if (!is_worth_buckets(q)) return ": the batch or the tree is too small for buckets";
+  if (seen == batch_sample::ordered) return ": the batch ascends or descends";
+  if (seen == batch_sample::few_leaves) return ": the batch asks for few leaves";
+  return ": many queries in no order, and leaves beyond the caches";
+}
+
+}  // namespace
+
+bool partitions_reads(const read_question& q, const query_options& options) {
+  if (!q.has_buckets) return false;
   if (options.plan != query_plan::automatic) return options.plan == query_plan::partition_first;
-  if (options.order == batch_order::ascending) return false;
-  if (on_gpu) return n >= (std::size_t{1} << 22) && leaf_bytes >= 400'000'000;
-  return n >= (std::size_t{1} << 17) && leaf_bytes >= (std::size_t{1} << 22) && n >= leaf_bytes / 512;
+  return options.order != batch_order::ascending && is_worth_buckets(q);
+}
+
+explanation plan_reads(const read_question& q, const query_options& options, batch_sample seen) {
+  const bool asked = options.plan == query_plan::partition_first;
+  const bool sample_agrees = asked || seen == batch_sample::none || seen == batch_sample::spread;
+  const query_plan as_they_come = !q.on_gpu && q.n <= one_thread_reads ? query_plan::small : query_plan::scattered;
+  explanation e;
+  e.chosen = partitions_reads(q, options) && sample_agrees ? query_plan::partition_first : as_they_come;
+  if (!q.on_gpu) {
+    const read_seconds s = cpu_seconds(q);
+    e.candidates.push_back({as_they_come, s.scattered});
+    if (q.has_buckets) e.candidates.push_back({query_plan::partition_first, s.in_buckets});
+  }
+  char line[200];
+  std::snprintf(line, sizeof line, "plan %s for %zu queries on the %s%s\n", to_string(e.chosen).c_str(), q.n,
+                q.on_gpu ? "GPU" : "CPU", reason_of(q, options, seen));
+  e.text = line;
+  for (const auto& c : e.candidates) {
+    std::snprintf(line, sizeof line, "  %-15s predicted %.3g ms\n", to_string(c.plan).c_str(), c.seconds * 1e3);
+    e.text += line;
+  }
+  return e;
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// plan.hpp - selects how a batch of writes is executed: key by key, or sorted and merged; and whether finds are
+// plan.hpp - selects how a batch of writes is executed: key by key, or sorted and merged; and whether reads are
 // partitioned first.
 #pragma once
 
@@ -26,8 +26,23 @@ struct write_question {
 [[nodiscard]] write_explanation plan_mixed(std::size_t n, bool mixed, const write_options& options, bool on_gpu,
                                            bool has_live_refs);
 
-/// Whether finds are answered bucket by bucket (docs/design/partition-first.md).
-[[nodiscard]] bool partitions_finds(std::size_t n, std::size_t leaf_bytes, const query_options& options, bool on_gpu);
+/// A batch of reads. Ranges are planned by their lower ends.
+struct read_question {
+  std::size_t n;
+  std::size_t leaf_bytes;
+  unsigned word_bytes;
+  unsigned threads;
+  bool on_gpu;
+  bool has_buckets;  ///< there is an express lane, and reads need not ask the inner nodes
+};
+/// What a sample of the batch shows. Queries that ascend or descend, and those of few leaves, share cache lines as they
+/// come.
+enum class batch_sample : std::uint8_t { none, spread, ordered, few_leaves };
+
+/// Whether a batch is answered bucket by bucket (docs/design/partition-first.md), unless a sample of it is against it.
+[[nodiscard]] bool partitions_reads(const read_question& q, const query_options& options);
+/// The plan of a batch, with the predicted times on a CPU and the reason.
+[[nodiscard]] explanation plan_reads(const read_question& q, const query_options& options, batch_sample seen);
 
 // ---- decisions on a GPU that are taken while a batch is written ----------------------------------------------------
 

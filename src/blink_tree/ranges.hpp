@@ -46,15 +46,11 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     job.ranks = tree.leaf_ranks_if_valid();
     return job;
   }
-  void count_ranges(const void* lo, const void* hi, std::size_t n, const range_options& options, std::uint64_t* counts,
-                    leaf_position* starts = nullptr, std::uint32_t* lines = nullptr,
-                    std::uint32_t* long_ones = nullptr) const {
+  [[nodiscard]] blink_count_job<view_type> counting(const void* lo, const void* hi, const range_options& options,
+                                                    std::uint64_t* counts) const {
     auto job = job_over<blink_count_job>(lo, hi, options);
     job.counts = counts;
-    job.starts = starts;
-    job.lines = lines;
-    job.long_ones = long_ones;
-    context.template launch_read<reads, traits>(job, n, tree.reads_ask_inner_nodes());
+    return job;
   }
   void fill_rows(const void* lo, const void* hi, std::size_t n, const range_options& options, void* out_keys,
                  void* out_values, std::uint64_t* counts, const std::uint32_t* lines = nullptr) const {
@@ -79,7 +75,11 @@ struct range_reader<Context, P, blink_storage<Context, Word, V, N, U>> {
     const buffer<range_totals> totals(tree.dev, 1, order);
     range_totals* const noted = totals.data();
     context.zero(noted, sizeof(range_totals));
-    count_ranges(lo, hi, n, options, offsets, starts.data(), lines.data(), &noted->long_ones);
+    auto count = counting(lo, hi, options, offsets);
+    count.starts = starts.data();
+    count.lines = lines.data();
+    count.long_ones = &noted->long_ones;
+    context.template launch_read<reads, traits>(count, n, tree.reads_ask_inner_nodes());
     context.exclusive_scan(offsets, offsets, n + 1);
     context.for_each(1, note_total{offsets + n, noted});
     const range_totals counted = context.read(noted);

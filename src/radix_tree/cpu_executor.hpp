@@ -5,6 +5,7 @@
 
 #include "espalier/radix_tree/run.hpp"
 #include "espalier/team/scalar_team.hpp"
+#include "radix_tree/factory.hpp"
 #include "static_tree/cpu_executor.hpp"
 
 namespace espalier::detail {
@@ -34,7 +35,7 @@ class radix_cpu_executor : public cpu_executor {
  private:
   template <unsigned V, class Job>
   void run(const Job& job, std::size_t n) {
-    cpu_backend(get_device()).for_each_chunk(n, 1024, [&job](std::size_t first, std::size_t last) {
+    cpu_backend(get_device()).for_each_chunk(n, radix_cpu_grain, [&job](std::size_t first, std::size_t last) {
       radix_runner<scalar_team, V>::run(scalar_team{}, job, first, last);
     });
   }

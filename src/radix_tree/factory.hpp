@@ -7,6 +7,9 @@
 
 namespace espalier::detail {
 
+/// Queries that a CPU thread answers at a time; a batch of at most that many is answered by the calling thread.
+inline constexpr std::size_t radix_cpu_grain = 1024;
+
 class radix_cpu_executor;
 class radix_cuda_executor;
 

@@ -16,7 +16,7 @@ struct plan_input {
   bool on_gpu = false;
   unsigned word_bytes = 4;
   batch_order order = batch_order::unknown;
-  unsigned searches = 1;  ///< per query on a GPU: two for a range, whose ends are close to each other or not
+  unsigned searches = 1;  ///< per query: two for a range, whose ends are close to each other or not
 };
 
 /// Returns the cheapest plan, or the one that the caller requests.

@@ -1,8 +1,10 @@
-// partition_first_test.cpp - on a CPU, finds that are partitioned first have the answers of finds that are not: at the
+// partition_first_test.cpp - on a CPU, reads that are partitioned first have the answers of reads that are not: at the
 // borders of tiles, while the express lane is stale, and without memory for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "espalier/blink_tree/blink_tree.hpp"
@@ -28,20 +30,28 @@ class BlinkTreeCpuPartitionFirst : public testing::TestWithParam<const setting*>
   [[nodiscard]] static const device& here() { return GetParam()->dev; }
 
   template <class Key, class Value>
-  static void check_finds(const blink_tree<Key, Value>& tree, const array<Key>& batch) {
+  static void check_points(const blink_tree<Key, Value>& tree, const array<Key>& batch) {
     const std::size_t n = batch.size();
     const auto how = [](bool partitioned) {
       return query_options{batch_order::unknown, partitioned ? query_plan::partition_first : query_plan::scattered};
     };
     const auto values = [&](void* p) { return std::span<Value>(static_cast<Value*>(p), n); };
     const auto mask = [&](void* p) { return std::span<std::uint8_t>(static_cast<std::uint8_t*>(p), n); };
-    compare_plans("find", n, {sizeof(Value), 1}, [&](const auto& to, bool p) {
-      tree.find(batch.span(), values(to[0]), mask(to[1]), how(p), {});
-    });
+    compare_plans("find", n, {sizeof(Value), 1},
+                  [&](const auto& to, bool p) { tree.find(batch.span(), values(to[0]), mask(to[1]), how(p), {}); });
     compare_plans("find without a mask", n, {sizeof(Value)},
                   [&](const auto& to, bool p) { tree.find(batch.span(), values(to[0]), {}, how(p), {}); });
     compare_plans("contains", n, {1},
                   [&](const auto& to, bool p) { tree.contains(batch.span(), mask(to[0]), how(p), {}); });
+    const auto keys = [&](void* p) { return std::span<Key>(static_cast<Key*>(p), n); };
+    compare_plans("lower_bound", n, {sizeof(Key), sizeof(Value), 1}, [&](const auto& to, bool p) {
+      tree.lower_bound(batch.span(), keys(to[0]), values(to[1]), mask(to[2]), how(p), {});
+    });
+    compare_plans("upper_bound, keys alone", n, {sizeof(Key)},
+                  [&](const auto& to, bool p) { tree.upper_bound(batch.span(), keys(to[0]), {}, {}, how(p), {}); });
+    compare_plans("predecessor, values and mask", n, {sizeof(Value), 1}, [&](const auto& to, bool p) {
+      tree.predecessor(batch.span(), {}, values(to[0]), mask(to[1]), how(p), {});
+    });
   }
 
   template <class Key, class Value>
@@ -64,7 +74,7 @@ class BlinkTreeCpuPartitionFirst : public testing::TestWithParam<const setting*>
             if (n > 50000 && order != order_of_batch::random && order != order_of_batch::two_far) continue;
             SCOPED_TRACE("family " + std::to_string(static_cast<int>(f)) + ", queries " + std::to_string(n) +
                          ", order " + std::to_string(static_cast<int>(order)) + (stale ? ", stale lane" : ""));
-            check_finds(tree, batch_of<Key>(order, n, keys));
+            check_points(tree, batch_of<Key>(order, n, keys));
             if (testing::Test::HasFatalFailure()) return;
           }
         }
@@ -121,6 +131,52 @@ TEST_P(BlinkTreeCpuPartitionFirst, LargeTreesAreChosenAndDoWithoutScratchMemory)
   EXPECT_TRUE(needs_memory(batch));
   EXPECT_FALSE(needs_memory(close));
   EXPECT_FALSE(needs_memory(ascending));
+}
+
+/// Ranges are partitioned by their lower ends. Those of an ascending batch are answered as they come.
+TEST_P(BlinkTreeCpuPartitionFirst, RangesInAnyOrderHaveTheAnswersOfAscendingOnes) {
+  const auto pool = std::make_shared<failing_pool>(here().pool());
+  const device counted = here().with_pool(pool);
+  constexpr std::size_t n = std::size_t{1} << 18, queries = (std::size_t{1} << 17) + 5;
+  std::vector<std::uint64_t> keys(n), values(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[i] = 3 + i * 511 + i % 7;
+    values[i] = i * 1000003 % 9973;
+  }
+  const auto tree = blink_tree<std::uint64_t, std::uint64_t>::build(keys, values, {}, counted);
+  std::vector<std::uint64_t> lo(queries), hi(queries), mixed_lo(queries), mixed_hi(queries);
+  std::vector<std::size_t> place(queries);
+  random_words random(11);
+  for (auto& x : lo) x = random.below(n * 511);
+  std::sort(lo.begin(), lo.end());
+  for (std::size_t i = 0; i < queries; ++i) {
+    hi[i] = i % 5 == 0 ? lo[i] - 1 : lo[i] + random.below(i % 97 == 0 ? 100000 : 5000);  // some are empty, some long
+    place[i] = i;
+  }
+  for (std::size_t i = queries; i > 1; --i) std::swap(place[i - 1], place[random.below(i)]);
+  for (std::size_t i = 0; i < queries; ++i) {
+    mixed_lo[place[i]] = lo[i];
+    mixed_hi[place[i]] = hi[i];
+  }
+  const auto compare = [&]<class Answer>(const char* what, Answer, auto ask) {
+    std::vector<Answer> wanted(queries), got(queries);
+    pool->fail_at(0);
+    ask(lo, hi, wanted);
+    EXPECT_EQ(pool->requests(), 0u) << what << ": an ascending batch needs no memory";
+    ask(mixed_lo, mixed_hi, got);
+    EXPECT_NE(pool->requests(), 0u) << what << ": the batch was not partitioned";
+    for (std::size_t i = 0; i < queries; ++i)
+      ASSERT_TRUE(got[place[i]] == wanted[i] || (got[place[i]] != got[place[i]] && wanted[i] != wanted[i]))
+          << what << ", range " << i;
+  };
+  using sums = std::vector<sum_of<std::uint64_t>>;
+  const auto at_most_3 = range_options{interval::left_open, 3};
+  compare("count", std::uint64_t{}, [&](auto& l, auto& h, auto& out) { tree.count(l, h, out); });
+  compare("count of 3", std::uint64_t{}, [&](auto& l, auto& h, auto& out) { tree.count(l, h, out, at_most_3); });
+  compare("sum", sum_of<std::uint64_t>{},
+          [&](auto& l, auto& h, sums& out) { tree.sum(l, h, std::span<sum_of<std::uint64_t>>(out), interval::open); });
+  compare("max", std::uint64_t{}, [&](auto& l, auto& h, auto& out) { tree.max(l, h, out, {}); });
+  compare("avg", double{}, [&](auto& l, auto& h, auto& out) { tree.avg(l, h, out); });
 }
 
 INSTANTIATE_TEST_SUITE_P(, BlinkTreeCpuPartitionFirst, testing::ValuesIn(partition_settings()), setting_name{});

@@ -93,6 +93,19 @@ TEST_F(blink_bench, help_tells_about_it) {
   }
 }
 
+TEST_F(blink_bench, reads_name_their_plan) {
+  const std::string reads =
+      "--keys 30000 --queries 2000 --key-type u64 --value-type u64 --peers none --ops find,"
+      "lower-bound,count,range --plan ";
+  const json automatic = blink(reads + "automatic"), partitioned = blink(reads + "partition_first");
+  ASSERT_EQ(automatic["rows"].size(), 4u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(automatic["rows"][i]["plan"], "scattered") << automatic.dump(1);
+  EXPECT_EQ(partitioned["rows"][0]["plan"], "partition_first");
+  EXPECT_EQ(partitioned["rows"][1]["plan"], "partition_first");
+  EXPECT_EQ(partitioned["rows"][2]["plan"], "scattered") << "ranges take no plan";
+  EXPECT_EQ(partitioned["rows"][3]["plan"], "");
+}
+
 class every_blink_type : public blink_bench, public testing::WithParamInterface<std::string> {};
 
 TEST_P(every_blink_type, does_every_operation_beside_both_maps) {

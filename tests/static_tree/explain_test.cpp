@@ -66,6 +66,20 @@ TEST(StaticTreePlan, FewerRangesThanKeysArePartitionedOnAGpu) {
   EXPECT_FALSE(detail::partitions_first(batch));
 }
 
+TEST(StaticTreePlan, ARangeTakesMoreTimeThanAQueryAndLessThanTwoOnACpu) {
+  detail::plan_input batch;
+  batch.queries = std::size_t{1} << 20;
+  batch.leaf_bytes = std::size_t{1} << 27;
+  const explanation query = detail::explain(batch, query_plan::automatic);
+  batch.searches = 2;
+  const explanation range = detail::explain(batch, query_plan::automatic);
+  ASSERT_EQ(query.candidates.size(), range.candidates.size());
+  for (std::size_t i = 0; i < query.candidates.size(); ++i) {
+    EXPECT_GT(range.candidates[i].seconds, query.candidates[i].seconds) << range.text;
+    EXPECT_LT(range.candidates[i].seconds, 2 * query.candidates[i].seconds) << range.text;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, StaticTreeExplain, testing::ValuesIn(host_span_settings()), setting_name{});
 
 }  // namespace

@@ -79,7 +79,9 @@ void blink_under_test::ask(operation op, const request& r) const {
   const espalier::detail::execution ex{device_.resolve(r.order), r.wait};
   if (op == operation::contains) {
     tree_->find(r.keys, r.queries, nullptr, static_cast<std::uint8_t*>(r.out[0]), r.options, ex);
-  } else if (asks_neighbours(op) || takes_ranges(op)) {
+  } else if (asks_neighbours(op)) {
+    ask_neighbours(*tree_, op, r, r.options, ex);
+  } else if (takes_ranges(op)) {
     ask_in_order(*tree_, op, r, ex);
   } else {
     tree_->find(r.keys, r.queries, r.out[0], static_cast<std::uint8_t*>(r.out[1]), r.options, ex);
@@ -120,6 +122,9 @@ answers blink_under_test::fetch(const range_buffers& raw) const {
   return out;
 }
 
+query_plan blink_under_test::plan_of(const request& r) const {
+  return tree_->explain_reads(r.keys, r.queries, r.options).chosen;
+}
 write_path blink_under_test::path_of(write_op op, std::size_t n, const write_options& options) const {
   return options.path != write_path::automatic ? options.path : tree_->explain(op, n, options).chosen;
 }

@@ -70,6 +70,8 @@ class blink_under_test {
   [[nodiscard]] blink_stats stats() const { return tree_->stats(); }
   [[nodiscard]] validation validate() const { return tree_->validate(); }
   /// Returns the path that a batch of writes takes.
+  /// The plan of a batch of reads, as the tree is now.
+  [[nodiscard]] query_plan plan_of(const request& r) const;
   [[nodiscard]] write_path path_of(write_op op, std::size_t n, const write_options& options) const;
   /// The same for apply().
   [[nodiscard]] write_path path_of_mixed(std::size_t n, const write_options& options) const;

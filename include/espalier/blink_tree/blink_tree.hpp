@@ -129,8 +129,9 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   // find, contains, lower_bound, upper_bound, successor, predecessor, count, range, range_rows, sum, min, max and avg
   // are in index/bulk_reads.hpp. Ranges and aggregates are linear in the leaves of the range; count() on a GPU with an
   // express lane is O(log n), where the first call after a write counts the elements of all leaves. snapshot() returns
-  // a tree whose aggregates are O(log n). query_options::plan selects `partition_first` for find() and contains(), on a
-  // CPU and on a GPU, where the tree has an express lane; other plans and calls are the same.
+  // a tree whose aggregates are O(log n). query_options::plan selects `partition_first` where the tree has an express
+  // lane: for find() and contains(), on a CPU also for neighbours; other plans are the same. On a CPU counts and
+  // aggregates are partitioned by the lower ends of large batches.
   using bulk::contains;
   using bulk::find;
   using single_key::contains;
@@ -174,6 +175,15 @@ class blink_tree : public single_key_map_writes<blink_tree<Key, Value, Policy>, 
   /// All nodes as JSON, and as a Graphviz graph. Precondition: no ref writes. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
+  /// The plan for a batch of this many point queries, with the predicted time of each candidate on a CPU. On a CPU,
+  /// queries that ascend, or that ask for few leaves, are answered as they come nevertheless: give the keys to see it.
+  [[nodiscard]] explanation explain(std::size_t queries, const query_options& options = {}) const {
+    return index_->explain_reads(nullptr, queries, options);
+  }
+  /// The same for a batch, of which a CPU takes a sample. Requires keys in host memory for a tree on a CPU.
+  [[nodiscard]] explanation explain(keys_in keys, const query_options& options = {}) const {
+    return index_->explain_reads(keys.data(), keys.size(), options);
+  }
   /// The path for a batch of n writes, with the predicted time of each path.
   [[nodiscard]] write_explanation explain(write_op op, std::size_t n, const write_options& options = {}) const {
     return index_->explain(op, n, options);

@@ -44,6 +44,10 @@ class blink_index : public untyped_reads {
   [[nodiscard]] std::string dump(bool graphviz) const;
   [[nodiscard]] virtual write_explanation explain(write_op op, std::size_t n, const write_options& options) const = 0;
   [[nodiscard]] virtual write_explanation explain_apply(std::size_t n, const write_options& options) const = 0;
+  /// The plan of n point queries, as the tree is now. `keys` are those of the batch, of which a CPU takes a sample, or
+  /// null.
+  [[nodiscard]] virtual explanation explain_reads(const void* keys, std::size_t n,
+                                                  const query_options& options) const = 0;
   /// Reserves nodes for `inserts` elements, marks the tree as having live refs (has_live_refs), and copies its
   /// blink_view<Word, ValueBytes, Slots> to `to` (may be null), all in one atomic step.
   virtual void view(std::size_t inserts, void* to) = 0;

@@ -72,17 +72,18 @@ struct radix_searcher {
     while (l.is_node()) l = first_child(t, l);
     return l;
   }
-  static ESPALIER_INLINE radix_link last_leaf(const View& t, radix_link l) {
-    while (l.is_node()) {
-      l = t.with_node(l, [](const auto& n) {
-        radix_link last;
-        each_child_back(n, 257, [&](unsigned, radix_link child) {
-          last = child;
-          return false;
-        });
-        return last;
+  static ESPALIER_INLINE radix_link last_child(const View& t, radix_link node) {
+    return t.with_node(node, [](const auto& n) {
+      radix_link last;
+      each_child_back(n, 257, [&](unsigned, radix_link child) {
+        last = child;
+        return false;
       });
-    }
+      return last;
+    });
+  }
+  static ESPALIER_INLINE radix_link last_leaf(const View& t, radix_link l) {
+    while (l.is_node()) l = last_child(t, l);
     return l;
   }
 

@@ -54,6 +54,8 @@ class radix_index {
   /// root's latch. The copy ends with the call.
   virtual void copy_nodes(const std::function<void(const void* view, std::uint32_t root_info)>& read) const = 0;
   [[nodiscard]] std::string dump(bool graphviz) const;
+  /// The plan of n queries of any kind.
+  [[nodiscard]] explanation explain(std::size_t n) const;
   /// Copies the radix_view<ValueSlot> for refs to `to`, with ranks.
   virtual void view(void* to) const = 0;
 

@@ -317,6 +317,8 @@ class radix_tree : public single_key_map_writes<radix_tree<Value>, std::string_v
   /// not printable ASCII, and backslashes, are written `\xNN`. O(n).
   [[nodiscard]] std::string dump_json() const { return index_->dump(false); }
   [[nodiscard]] std::string dump_graphviz() const { return index_->dump(true); }
+  /// The plan for a batch of this many queries. Times are not predicted.
+  [[nodiscard]] explanation explain(std::size_t queries) const { return index_->explain(queries); }
   /// The untyped index, for the library's own layers.
   [[nodiscard]] detail::radix_index& untyped() const { return *index_; }
 

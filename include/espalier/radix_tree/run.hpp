@@ -2,7 +2,7 @@
 #pragma once
 
 #include "espalier/radix_tree/aggregate.hpp"
-#include "espalier/radix_tree/descend.hpp"
+#include "espalier/radix_tree/batch_search.hpp"
 #include "espalier/radix_tree/jobs.hpp"
 #include "espalier/static_tree/run.hpp"  // store_value
 #include "espalier/sync/concurrent_access.hpp"
@@ -15,22 +15,30 @@ struct radix_runner {
   using value = typename view::value;
   using search = radix_searcher<Team, view>;
   using io = runner<Team>;
+  using together = radix_batch_searcher<Team, view>;
   /// Number of queries that descend in an interleaved way, so that their memory accesses overlap.
-  static constexpr unsigned batch = Team::batch > 1 ? 32 : 1;
+  static constexpr unsigned batch = Team::batch > 1 ? together::most : 1;
 
-  static ESPALIER_INLINE void prefetch(Team team, const view& t, radix_link l) {
-    if (l.is_nothing()) return;
-    if (l.is_leaf()) {
-      const std::byte* const p = t.leaf(l);
-      team.prefetch(p);
-      return;
+  /// Calls several(i, n) for batches of queries that a CPU thread answers together, one(i) for the others.
+  template <class Several, class One>
+  static ESPALIER_INLINE void in_batches([[maybe_unused]] const view& t, std::size_t first, std::size_t last,
+                                         [[maybe_unused]] Several several, One one) {
+    std::size_t i = first;
+    if constexpr (batch > 1) {
+      for (; together::is_worth(t) && last - i >= together::fewest; i += batch) {
+        const unsigned n = last - i < batch ? static_cast<unsigned>(last - i) : batch;
+        several(i, n);
+        if (n < batch) return;
+      }
     }
-    t.with_node(l, [&](const auto& n) {
-      const auto* const p = reinterpret_cast<const std::byte*>(&n);
-      team.prefetch(p);
-      if constexpr (sizeof(n) > 64) team.prefetch(p + 64);
-    });
+    for (; i < last; ++i) one(i);
   }
+  struct key_batch {
+    byte_key_view key[batch];
+    ESPALIER_INLINE key_batch(const byte_batch& from, std::size_t first, unsigned n) {
+      for (unsigned j = 0; j < n; ++j) key[j] = from[first + j];
+    }
+  };
 
   // ---- find ------------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void answer(const radix_find_job<V>& job, std::size_t i, radix_link l) {
@@ -68,7 +76,7 @@ struct radix_runner {
   /// Prefetches a leaf, and what else a job reads for it.
   template <class Job>
   static ESPALIER_INLINE void prefetch_for(Team team, const Job& job, radix_link l) {
-    prefetch(team, job.tree, l);
+    together::prefetch(team, job.tree, l);
     if constexpr (requires { job.then.place(l); }) {
       if (!l.is_nothing() && l.is_leaf()) team.prefetch(job.then.place(l));
     }
@@ -140,8 +148,16 @@ struct radix_runner {
 
   // ---- ranks -----------------------------------------------------------------------------------------------
   static ESPALIER_INLINE void run(Team team, const radix_rank_job<V>& job, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i)
-      job.ranks[i] = bound(team, job.tree, job.keys[i], job.what == bound_type::upper);
+    const bool inclusive = job.what == bound_type::upper;
+    in_batches(
+        job.tree, first, last,
+        [&](std::size_t i, unsigned n) { bounds(team, job.tree, job.keys, i, n, inclusive, job.ranks + i); },
+        [&](std::size_t i) { job.ranks[i] = bound(team, job.tree, job.keys[i], inclusive); });
+  }
+  static ESPALIER_INLINE void bounds(Team team, const view& t, const byte_batch& keys, std::size_t first, unsigned n,
+                                     bool inclusive, std::uint64_t* ranks) {
+    const key_batch b(keys, first, n);
+    together::rank(team, t, b.key, n, inclusive, ranks);
   }
   /// Returns the number of keys below this one; with `inclusive`, including it.
   static ESPALIER_INLINE std::uint64_t bound(Team team, const view& t, const byte_key_view& key, bool inclusive) {
@@ -170,41 +186,96 @@ struct radix_runner {
       }
     }
   }
-  static ESPALIER_INLINE void run(Team team, const radix_slice_job<V>& job, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const auto s = slice(team, job, i);
-      const std::uint64_t n = s.last > s.first ? s.last - s.first : 0;
-      job.counts[i] = n < job.limit ? n : job.limit;
-      if (job.begins != nullptr) job.begins[i] = s.first;
+  /// The same for n queries.
+  static ESPALIER_INLINE void slices(Team team, const radix_slice_job<V>& job, std::size_t first, unsigned n,
+                                     std::uint64_t* begin, std::uint64_t* end) {
+    const view& t = job.tree;
+    switch (job.what) {
+      case detail::radix_slice::range: {
+        const bool open_below = job.ends == interval::left_open || job.ends == interval::open;
+        const bool open_above = job.ends == interval::right_open || job.ends == interval::open;
+        bounds(team, t, job.lo, first, n, open_below, begin);
+        return bounds(team, t, job.hi, first, n, !open_above, end);
+      }
+      case detail::radix_slice::prefix: {
+        const key_batch b(job.lo, first, n);
+        return together::prefix(team, t, b.key, n, begin, end);
+      }
+      case detail::radix_slice::predecessor:
+        bounds(team, t, job.lo, first, n, false, end);
+        for (unsigned j = 0; j < n; ++j) begin[j] = end[j] == 0 ? 0 : end[j] - 1;
+        return;
+      default:
+        bounds(team, t, job.lo, first, n, job.what == detail::radix_slice::successor, begin);
+        for (unsigned j = 0; j < n; ++j) end[j] = begin[j] < t.size ? begin[j] + 1 : begin[j];
     }
+  }
+  static ESPALIER_INLINE void answer(const radix_slice_job<V>& job, std::size_t i, std::uint64_t begin,
+                                     std::uint64_t end) {
+    const std::uint64_t n = end > begin ? end - begin : 0;
+    job.counts[i] = n < job.limit ? n : job.limit;
+    if (job.begins != nullptr) job.begins[i] = begin;
+  }
+  static ESPALIER_INLINE void run(Team team, const radix_slice_job<V>& job, std::size_t first, std::size_t last) {
+    in_batches(
+        job.tree, first, last,
+        [&](std::size_t i, unsigned n) {
+          std::uint64_t begin[batch], end[batch];
+          slices(team, job, i, n, begin, end);
+          for (unsigned j = 0; j < n; ++j) answer(job, i + j, begin[j], end[j]);
+        },
+        [&](std::size_t i) {
+          const auto s = slice(team, job, i);
+          answer(job, i, s.first, s.last);
+        });
   }
 
   static ESPALIER_INLINE void run(Team team, const radix_neighbour_job<V>& job, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const byte_key_view key = job.keys[i];
-      job.links[i] = job.what == detail::radix_slice::predecessor
-                         ? search::before(team, job.tree, key)
-                         : search::after(team, job.tree, key, job.what != detail::radix_slice::successor);
-      job.counts[i] = job.links[i].is_nothing() ? 0 : 1;
-    }
+    const bool before = job.what == detail::radix_slice::predecessor,
+               inclusive = job.what != detail::radix_slice::successor;
+    in_batches(
+        job.tree, first, last,
+        [&](std::size_t i, unsigned n) {
+          const key_batch b(job.keys, i, n);
+          if (before) {
+            together::template beside_key<false>(team, job.tree, b.key, n, false, job.links + i);
+          } else {
+            together::template beside_key<true>(team, job.tree, b.key, n, inclusive, job.links + i);
+          }
+          for (unsigned j = 0; j < n; ++j) job.counts[i + j] = job.links[i + j].is_nothing() ? 0 : 1;
+        },
+        [&](std::size_t i) {
+          const byte_key_view key = job.keys[i];
+          job.links[i] = before ? search::before(team, job.tree, key) : search::after(team, job.tree, key, inclusive);
+          job.counts[i] = job.links[i].is_nothing() ? 0 : 1;
+        });
   }
 
+  /// Ranges were counted before. Prefetching their leaves for a batch gained nothing on a CPU.
   static ESPALIER_INLINE void run(Team, const radix_aggregate_job<V>& job, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) radix_aggregator<V>::answer(job, i);
   }
 
+  static ESPALIER_INLINE void answer(const radix_longest_prefix_job<V>& job, std::size_t i, radix_link l) {
+    const bool found = !l.is_nothing();
+    if (job.lengths != nullptr) job.lengths[i] = found ? job.tree.key_of(l).size : 0;
+    if constexpr (V != 0) {
+      if (job.values != nullptr)
+        io::template store_value<V>(job.tree.value_bytes, job.values, i, found ? *job.tree.value_of(l) : value{});
+    }
+    if (job.found != nullptr) job.found[i] = found ? 1 : 0;
+  }
   static ESPALIER_INLINE void run(Team team, const radix_longest_prefix_job<V>& job, std::size_t first,
                                   std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      const radix_link l = search::longest_prefix(team, job.tree, job.keys[i]);
-      const bool found = !l.is_nothing();
-      if (job.lengths != nullptr) job.lengths[i] = found ? job.tree.key_of(l).size : 0;
-      if constexpr (V != 0) {
-        if (job.values != nullptr)
-          io::template store_value<V>(job.tree.value_bytes, job.values, i, found ? *job.tree.value_of(l) : value{});
-      }
-      if (job.found != nullptr) job.found[i] = found ? 1 : 0;
-    }
+    in_batches(
+        job.tree, first, last,
+        [&](std::size_t i, unsigned n) {
+          const key_batch b(job.keys, i, n);
+          radix_link links[batch];
+          together::longest_prefix(team, job.tree, b.key, n, links);
+          for (unsigned j = 0; j < n; ++j) answer(job, i + j, links[j]);
+        },
+        [&](std::size_t i) { answer(job, i, search::longest_prefix(team, job.tree, job.keys[i])); });
   }
 };
 
