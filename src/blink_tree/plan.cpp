@@ -97,7 +97,7 @@ read_seconds cpu_seconds(const read_question& q) {
   const double bytes = std::max(static_cast<double>(q.leaf_bytes), 4.0 * 1024 * 1024);
   const double one = 38e-9 + 0.65e-9 * q.word_bytes * std::log2(bytes / (4.0 * 1024 * 1024));
   const double density = 1024.0 * static_cast<double>(q.n) / bytes;
-  const double misses = fewest_misses + (1 - fewest_misses) / (1 + density / 8);
+  const double misses = fewest_misses + (1 - fewest_misses) / (1 + density / 6);
   const double passes = 6e-9 + 0.5e-9 * q.word_bytes;
   const unsigned threads = q.n <= one_thread_reads ? 1 : std::max(1u, q.threads);
   const double each = static_cast<double>(q.n) / threads;
