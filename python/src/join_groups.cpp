@@ -247,7 +247,10 @@ std::optional<dense_groups> dense_groups_of_columns(const join_column& left, con
   };
   if (!is_dictionary(left) || !is_dictionary(right) || !have_same_dictionary(left, right)) return {};
   const auto indices = [](const join_column& c) { return column_view(scalar_kind::u32, c.data, c.size, c.validity); };
-  return dense_groups_of(indices(left), indices(right), join_device());
+  auto groups = dense_groups_of(indices(left), indices(right), join_device());
+  // Indices beyond the dictionary, in data that are not valid Arrow, match nothing: the other path finds them.
+  if (groups && groups->groups > std::max(left.dictionary->size, right.dictionary->size)) return {};
+  return groups;
 }
 
 void join_groups::encode(std::span<const column_ptr> columns, std::span<std::uint32_t> codes, bool adds) {

@@ -98,9 +98,12 @@ class typed_prepared_rows final : public prepared_rows {
     fill_unmatched(backend, left, rows);
     // Milliseconds of 2^20 left rows with 500 groups in order, by one pass / by groups: 23 / 35 for 2^20 right rows,
     // but 76 / 58 for 2^23.
-    if (groups_ != 0 && left.codes != nullptr && left.is_sorted && is_in_row_order_ && left.n >= size_ / 4) {
-      asof_by_last_seen(backend, dev_, left, by_row(backend), groups_, options, tolerance, rows);
-      return;
+    if (groups_ != 0 && left.codes != nullptr && left.is_sorted && is_in_row_order_ && left.n >= size_ / 4 &&
+        left.n >= groups_ / 8) {
+      if (const auto* const mine = by_row(backend)) {
+        asof_by_last_seen(backend, dev_, left, *mine, groups_, options, tolerance, rows);
+        return;
+      }
     }
     const auto directory = directory_for(backend, left, keys_, n_);
     const auto ordered =
@@ -217,13 +220,20 @@ class typed_prepared_rows final : public prepared_rows {
     }
   };
 
-  /// All rows in row order; `is_in_row_order_` is true. May run concurrently with itself.
-  const clean_rows<Key>& by_row(const cpu_backend& backend) const {
-    const std::lock_guard lock(by_row_latch_);
-    if (by_row_ != nullptr) return *by_row_;
+  /// All rows in row order, or null if there is no memory for them. Requires `is_in_row_order_`. May run concurrently
+  /// with itself: no latch is held during the loop, which may run pieces of other calls, and the first result is kept.
+  const clean_rows<Key>* by_row(const cpu_backend& backend) const {
+    {
+      const std::lock_guard lock(by_row_latch_);
+      if (by_row_ != nullptr) return by_row_.get();
+    }
     auto made = std::make_unique<clean_rows<Key>>();
-    made->own_keys = buffer<Key>(dev_, size_);
-    made->own_codes = buffer<std::uint32_t>(dev_, size_);
+    try {
+      made->own_keys = buffer<Key>(dev_, size_);
+      made->own_codes = buffer<std::uint32_t>(dev_, size_);
+    } catch (const out_of_memory&) {
+      return nullptr;
+    }
     Key* const keys = made->own_keys.data();
     std::uint32_t* const codes = made->own_codes.data();
     backend.for_each_chunk(groups_, 1, [&](std::size_t from, std::size_t to) {
@@ -240,8 +250,9 @@ class typed_prepared_rows final : public prepared_rows {
     made->codes = codes;
     made->n = size_;
     made->is_sorted = made->is_sorted_in_groups = true;
-    by_row_ = std::move(made);
-    return *by_row_;
+    const std::lock_guard lock(by_row_latch_);
+    if (by_row_ == nullptr) by_row_ = std::move(made);
+    return by_row_.get();
   }
 
   std::unique_ptr<tail> copied(const ordered_rows<Key>& from, const group_run& run) const {

@@ -85,23 +85,6 @@ std::vector<std::int64_t> searched_nearest(const nearest_side& left, const neare
   return out;
 }
 
-// Where the value of the left row or all values of its group are NULL, so are all distances, and any row of the group
-// is the nearest one: its first row.
-template <class Row>
-void use_any_row(const nearest_side& left, const nearest_side& right, Row none, std::vector<Row>& rows) {
-  if (right.rows == 0 || std::ranges::find(rows, none) == rows.end()) return;
-  if (left.equal.empty()) {
-    std::ranges::replace(rows, none, Row{0});
-    return;
-  }
-  const key_table table(right.equal);
-  const auto groups = table.find(left.equal);
-  for_each_row(rows.size(), [&](std::size_t row) {
-    if (rows[row] != none || groups[row] == no_group) return;
-    rows[row] = static_cast<Row>(table.groups().first_row[groups[row]]);
-  });
-}
-
 // The rows of the least and of the greatest value of a group, or null_row.
 struct group_extremes {
   std::int64_t least = null_row, greatest = null_row;
@@ -113,6 +96,32 @@ struct group_extremes {
     if (greatest == null_row || codes.words[row] > word_of(greatest)) greatest = static_cast<std::int64_t>(row);
   }
 };
+
+// Where the value of the left row or all values of its group are NULL, so are all distances, and any row of the group
+// is the nearest one. A second key, which can only be the value of the right side, asks for the least one.
+template <class Row>
+void use_least_row(const nearest_side& left, const nearest_side& right, Row none, std::vector<Row>& rows) {
+  if (right.rows == 0 || std::ranges::find(rows, none) == rows.end()) return;
+  const auto codes = ordered_codes(*right.at, *left.at).first;
+  if (left.equal.empty()) {
+    group_extremes all;
+    for_each_row(codes.words.size(), [&](std::size_t row) { all.add(codes, row); });
+    std::ranges::replace(rows, none, static_cast<Row>(all.least == null_row ? 0 : all.least));
+    return;
+  }
+  const key_table table(right.equal);
+  std::vector<group_extremes> of_groups(table.groups().count());
+  for_each_row(codes.words.size(), [&](std::size_t row) {
+    if (table.groups().group(row) != no_group) of_groups[table.groups().group(row)].add(codes, row);
+  });
+  const auto groups = table.find(left.equal);
+  for_each_row(rows.size(), [&](std::size_t row) {
+    const auto group = groups[row];
+    if (rows[row] != none || group == no_group) return;
+    const auto least = of_groups[group].least;
+    rows[row] = least == null_row ? static_cast<Row>(table.groups().first_row[group]) : static_cast<Row>(least);
+  });
+}
 
 // A distance may overflow, which is an error for each pair of rows with equal keys. A difference grows with one value
 // and shrinks with the other, so it overflows for some pair only if it does for a pair of extreme values.
@@ -256,7 +265,7 @@ relation as_of_without_index(const as_of_node& n, const relation& left, const re
   auto rows = nearest_rows(mine, theirs, direction, n.strict);
   if (!rows) {
     auto places = n.distance ? searched_nearest(mine, theirs) : searched_rows(n, mine, theirs);
-    if (n.distance) use_any_row(mine, theirs, null_row, places);
+    if (n.distance) use_least_row(mine, theirs, null_row, places);
     if (!n.ties.empty()) {
       for_each_row(places.size(), [&](std::size_t row) {
         if (places[row] != null_row) places[row] = order[static_cast<std::size_t>(places[row])];
@@ -270,7 +279,7 @@ relation as_of_without_index(const as_of_node& n, const relation& left, const re
       if (found != espalier::no_row) found = static_cast<row_number>(order[found]);
     });
   }
-  if (n.distance) use_any_row(mine, theirs, espalier::no_row, *rows);
+  if (n.distance) use_least_row(mine, theirs, espalier::no_row, *rows);
   const bool all = std::ranges::find(*rows, espalier::no_row) == rows->end();
   if (n.tolerance.empty() && (all || n.keep_unmatched)) {
     std::set<column_id> wanted;

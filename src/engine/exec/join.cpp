@@ -282,12 +282,14 @@ bool executor::hash_join_rows(join_node& n, const relation& left, const relation
   const memory_claim claim(static_cast<std::size_t>(left.rows + right.rows) * (16 + 16 * n.equal.size()));
   const side_columns of(n, left, right, values_);
   equal_pairs pairs(of.keys(true), of.keys(false), n.build_left);
-  n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
   join_output out(n, left, values_, take);
   if (out.can_count()) {
     out.count(pairs.count());
   } else {
-    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) {
+      n.statistics.bytes += block.left.size() * 2 * sizeof(std::int64_t);
+      out.add(std::move(block), right);
+    }
   }
   out.finish(right);
   return out.wants_more();
@@ -431,12 +433,14 @@ void executor::overlap_join(join_node& n, const row_sink& take) {
   const bool marks_left = n.type == join_type::semi || n.type == join_type::anti;
   overlapping_rows pairs(mine, theirs, {n.overlap->start_inclusive, n.overlap->finish_inclusive},
                          marks_left && n.residual.empty() ? overlap_use::first_pairs : overlap_use::pairs);
-  n.statistics.bytes += pairs.count() * 2 * sizeof(std::int64_t);
   join_output out(n, left, values_, take);
   if (out.can_count()) {
     out.count(pairs.count());
   } else {
-    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) out.add(std::move(block), right);
+    for (join_pairs block; out.wants_more() && pairs.next(block); block = {}) {
+      n.statistics.bytes += block.left.size() * 2 * sizeof(std::int64_t);
+      out.add(std::move(block), right);
+    }
   }
   out.finish(right);
 }

@@ -45,6 +45,13 @@ void use_ranks(sort_key_column& first, sort_key_column& second) {
   }
 }
 
+// Calls check_cancelled() for each million of steps.
+void check_cancelled_after(std::size_t compared, std::size_t& checked) {
+  if (compared - checked < std::size_t{1} << 20) return;
+  checked = compared;
+  check_cancelled();
+}
+
 // A row without one of its ends has neither.
 void join_nulls(sort_key_column& starts, sort_key_column& finishes) {
   if (starts.nulls.empty() && finishes.nulls.empty()) return;
@@ -86,13 +93,14 @@ span_shapes shapes_of_spans(const sort_key_column& starts, const sort_key_column
 
 overlapping_rows::overlapping_rows(const span_columns& left, const span_columns& right, span_comparison compares,
                                    overlap_use use)
-    : compares_(compares) {
+    : compares_(compares), use_(use) {
   auto [starts, left_finishes] = ordered_codes(*right.start, *left.finish);
   auto [finishes, left_starts] = ordered_codes(*right.finish, *left.start);
   use_ranks(starts, left_finishes);
   use_ranks(finishes, left_starts);
   join_nulls(starts, finishes);
   starts_ = std::move(left_starts);
+  finishes_ = std::move(left_finishes);
   ordered_.emplace(right.equal, starts);
   make_ends(finishes);
   const std::size_t rows = starts_.words.size();
@@ -102,13 +110,15 @@ overlapping_rows::overlapping_rows(const span_columns& left, const span_columns&
       rows,
       [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end; ++row) {
-          if (starts_.is_null(row) || left_finishes.is_null(row)) groups_[row] = no_group;
+          if (starts_.is_null(row) || finishes_.is_null(row)) groups_[row] = no_group;
         }
-        ordered_->first_places(groups_, left_finishes, begin, compares_.start_inclusive,
+        ordered_->first_places(groups_, finishes_, begin, compares_.start_inclusive,
                                std::span(last_).subspan(begin, end - begin));
       },
       spans_at_once);
-  count_pairs(left, right, starts, finishes, left_finishes, use);
+  counts_.assign(rows, 0);
+  if (use == overlap_use::aggregates) too_early_.assign(rows, {no_place, 0});
+  if (use != overlap_use::first_pairs) prepare_differences(left, right, starts, finishes);
 }
 
 void overlapping_rows::make_ends(const sort_key_column& finishes) {
@@ -169,60 +179,59 @@ void overlapping_rows::walk(std::size_t row, std::size_t& compared, const Take& 
 // If a right row that finishes too early always starts early enough, the pairs of a left row are those that start early
 // enough, less those that finish too early. That is so if neither span is reversed, unless both are points and both
 // comparisons are strict.
-void overlapping_rows::count_pairs(const span_columns& left, const span_columns& right, const sort_key_column& starts,
-                                   const sort_key_column& finishes, const sort_key_column& left_finishes,
-                                   overlap_use use) {
-  const std::size_t rows = starts_.words.size();
-  counts_.assign(rows, 0);
-  std::vector<std::uint32_t> groups;
-  const bool first_only = use == overlap_use::first_pairs;
-  const bool open = !compares_.start_inclusive && !compares_.finish_inclusive;
-  bool points_differ = false;
-  if (!first_only && have_absolute_words(left, right)) {
-    const auto shapes = shapes_of_spans(starts, finishes);
-    points_differ = shapes.points && open;
-    if (!shapes.reversed) {
-      by_finish_.emplace(right.equal, finishes);
-      groups = by_finish_->groups_of(left.equal, rows);
-    }
-  }
-  if (use == overlap_use::aggregates) too_early_.assign(rows, {no_place, 0});
+void overlapping_rows::prepare_differences(const span_columns& left, const span_columns& right,
+                                           const sort_key_column& starts, const sort_key_column& finishes) {
+  if (!have_absolute_words(left, right)) return;
+  const auto shapes = shapes_of_spans(starts, finishes);
+  points_differ_ = shapes.points && !compares_.start_inclusive && !compares_.finish_inclusive;
+  if (shapes.reversed) return;
+  by_finish_.emplace(right.equal, finishes);
+  groups_by_finish_ = by_finish_->groups_of(left.equal, starts_.words.size());
+}
+
+void overlapping_rows::count_up_to(std::size_t last) {
+  if (last <= counted_) return;
+  const std::size_t first = counted_;
   const auto by_difference = [&](std::size_t row) {
-    const auto start = starts_.words[row], finish = left_finishes.words[row];
-    return points_differ ? start < finish : start <= finish;
+    const auto start = starts_.words[row], finish = finishes_.words[row];
+    return points_differ_ ? start < finish : start <= finish;
   };
+  const bool first_only = use_ == overlap_use::first_pairs;
   std::atomic<std::size_t> total = 0;
+  const auto count = [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> places(by_finish_ ? end - begin : 0);
+    if (by_finish_) by_finish_->first_places(groups_by_finish_, starts_, begin, !compares_.finish_inclusive, places);
+    std::size_t found = 0, compared = 0, checked = 0;
+    for (std::size_t row = begin; row < end; ++row) {
+      if (groups_[row] == no_group) continue;
+      auto& pairs = counts_[row];
+      if (by_finish_ && by_difference(row)) {
+        const finish_range range{by_finish_->group_begin(groups_by_finish_[row]), places[row - begin]};
+        pairs = last_[row] - ordered_->group_begin(groups_[row]) - (range.end - range.begin);
+        if (!too_early_.empty()) too_early_[row] = range;
+      } else {
+        walk(row, compared, [&](std::size_t) {
+          ++pairs;
+          return !first_only;
+        });
+        check_cancelled_after(compared, checked);
+      }
+      found += pairs;
+    }
+    total += found;
+    compared_ += compared;
+  };
+  // Several pieces for each thread, also of few rows.
+  const std::size_t piece = std::clamp<std::size_t>((last - first) / 32, 16, spans_at_once);
   parallel_pieces(
-      rows,
-      [&](std::size_t begin, std::size_t end) {
-        std::vector<std::size_t> places(by_finish_ ? end - begin : 0);
-        if (by_finish_) by_finish_->first_places(groups, starts_, begin, !compares_.finish_inclusive, places);
-        std::size_t found = 0, compared = 0;
-        for (std::size_t row = begin; row < end; ++row) {
-          if (groups_[row] == no_group) continue;
-          auto& count = counts_[row];
-          if (by_finish_ && by_difference(row)) {
-            const finish_range range{by_finish_->group_begin(groups[row]), places[row - begin]};
-            count = last_[row] - ordered_->group_begin(groups_[row]) - (range.end - range.begin);
-            if (!too_early_.empty()) too_early_[row] = range;
-          } else {
-            walk(row, compared, [&](std::size_t) {
-              ++count;
-              return !first_only;
-            });
-          }
-          found += count;
-        }
-        total += found;
-        compared_ += compared;
-      },
-      spans_at_once);
-  total_ = total;
-  if (use != overlap_use::aggregates) by_finish_.reset();
+      last - first, [&](std::size_t begin, std::size_t end) { count(first + begin, first + end); }, piece);
+  counted_ = last;
+  total_ += total;
 }
 
 template <class Sum>
-std::vector<Sum> overlapping_rows::sums(std::span<const Sum> values) const {
+std::vector<Sum> overlapping_rows::sums(std::span<const Sum> values) {
+  (void)count();
   const auto value_at = [&](const ordered_groups& order, std::size_t place) {
     return values[static_cast<std::size_t>(order.row_at(place))];
   };
@@ -237,7 +246,7 @@ std::vector<Sum> overlapping_rows::sums(std::span<const Sum> values) const {
   parallel_pieces(
       out.size(),
       [&](std::size_t begin, std::size_t end) {
-        std::size_t compared = 0;
+        std::size_t compared = 0, checked = 0;
         for (std::size_t row = begin; row < end; ++row) {
           if (counts_[row] == 0) continue;
           if (too_early_[row].begin != no_place) {
@@ -249,13 +258,14 @@ std::vector<Sum> overlapping_rows::sums(std::span<const Sum> values) const {
             out[row] += value_at(*ordered_, place);
             return true;
           });
+          check_cancelled_after(compared, checked);
         }
       },
       spans_at_once);
   return out;
 }
-template std::vector<std::int64_t> overlapping_rows::sums(std::span<const std::int64_t>) const;
-template std::vector<int128> overlapping_rows::sums(std::span<const int128>) const;
+template std::vector<std::int64_t> overlapping_rows::sums(std::span<const std::int64_t>);
+template std::vector<int128> overlapping_rows::sums(std::span<const int128>);
 
 bool overlapping_rows::next(join_pairs& block) {
   if (next_ == counts_.size()) return false;
@@ -267,7 +277,9 @@ bool overlapping_rows::next(join_pairs& block) {
   std::size_t found = 0;
   while (next_ < counts_.size() && found < pairs_at_once) {
     check_cancelled();
-    const std::size_t end = std::min(counts_.size(), next_ + spans_at_once);
+    // Twice as many rows each time: with LIMIT, a few rows of many pairs may be enough.
+    if (next_ == counted_) count_up_to(std::min(counts_.size(), std::max<std::size_t>(256, 2 * counted_)));
+    const std::size_t end = std::min(counted_, next_ + spans_at_once);
     const std::size_t before = found;
     while (next_ < end && found - before < pairs_of_a_piece) found += counts_[next_++];
     pieces.push_back({next_, found});

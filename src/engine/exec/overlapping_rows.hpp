@@ -46,13 +46,20 @@ class overlapping_rows {
   /// Rows with a NULL match nothing.
   overlapping_rows(const span_columns& left, const span_columns& right, span_comparison compares, overlap_use use);
 
-  /// Returns the number of pairs, of all left rows and of each.
-  [[nodiscard]] std::size_t count() const { return total_; }
-  [[nodiscard]] std::span<const std::size_t> counts() const { return counts_; }
+  /// Returns the number of pairs, of all left rows and of each. O(log) for each left row, unless it or some right row is
+  /// reversed, or the ends have several types: then each pair takes a step.
+  [[nodiscard]] std::size_t count() {
+    count_up_to(starts_.words.size());
+    return total_;
+  }
+  [[nodiscard]] std::span<const std::size_t> counts() {
+    (void)count();
+    return counts_;
+  }
   /// Returns the sum of the values of the right rows of each left row, which fits the type, as the sum of all values
   /// does. O(log) for each left row, unless it or some right row is reversed. Needs overlap_use::aggregates.
   template <class Sum>
-  [[nodiscard]] std::vector<Sum> sums(std::span<const Sum> values) const;
+  [[nodiscard]] std::vector<Sum> sums(std::span<const Sum> values);
   /// Produces the pairs of the next left rows, about `pairs_at_once`; those of a left row are in the order of the right
   /// starts. Returns false if there are no more.
   [[nodiscard]] bool next(join_pairs& block);
@@ -65,8 +72,10 @@ class overlapping_rows {
   };
 
   void make_ends(const sort_key_column& finishes);
-  void count_pairs(const span_columns& left, const span_columns& right, const sort_key_column& starts,
-                   const sort_key_column& finishes, const sort_key_column& left_finishes, overlap_use use);
+  void prepare_differences(const span_columns& left, const span_columns& right, const sort_key_column& starts,
+                           const sort_key_column& finishes);
+  /// Counts the pairs of the left rows before `end`, from counted_ on.
+  void count_up_to(std::size_t end);
   [[nodiscard]] bool is_before(std::uint64_t finish, std::uint64_t start) const {
     return compares_.finish_inclusive ? finish < start : finish <= start;
   }
@@ -78,17 +87,21 @@ class overlapping_rows {
   std::vector<span_end> ends_;                      ///< by position
   std::vector<std::vector<std::uint64_t>> levels_;  ///< the greatest finish of each 16, 256, ... positions
   // Of the left rows.
-  sort_key_column starts_;
+  sort_key_column starts_, finishes_;
   std::vector<std::uint32_t> groups_;  ///< no_group: matches nothing
   std::vector<std::size_t> last_;      ///< the position behind the right rows that start early enough
-  std::vector<std::size_t> counts_;    ///< pairs
-  // For sums: the right rows by finish, and of the left rows the positions of those that finish too early, or no_place.
+  std::vector<std::size_t> counts_;    ///< pairs, of the first counted_ rows
+  overlap_use use_;
+  bool points_differ_ = false;  ///< two equal points do not overlap
+  // If no right row is reversed: the right rows by finish, the groups of the left rows in that order, and for sums the
+  // positions of those that finish too early, or no_place.
   std::optional<ordered_groups> by_finish_;
+  std::vector<std::uint32_t> groups_by_finish_;
   struct finish_range {
     std::size_t begin, end;
   };
   std::vector<finish_range> too_early_;
-  std::size_t total_ = 0;
+  std::size_t counted_ = 0, total_ = 0;
   std::size_t next_ = 0;
   std::atomic<std::size_t> compared_{0};
 };

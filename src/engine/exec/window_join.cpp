@@ -267,7 +267,7 @@ std::vector<int128> integers_of(const arrow::ChunkedArray& column) {
 }
 
 // The number of values of the spans of each window that are not NULL.
-std::vector<std::int64_t> counts_of_spans(const overlapping_rows& spans, const arrow::ChunkedArray* values) {
+std::vector<std::int64_t> counts_of_spans(overlapping_rows& spans, const arrow::ChunkedArray* values) {
   if (values == nullptr || values->null_count() == 0) return {spans.counts().begin(), spans.counts().end()};
   std::vector<std::int64_t> valid(static_cast<std::size_t>(values->length()));
   std::size_t at = 0;
@@ -295,7 +295,7 @@ column_ptr results_where_counted(const std::vector<std::int64_t>& counts, const 
 }
 
 // Sums are exact: of integers, and of decimals of so few digits that no sum has more than 38.
-column_ptr aggregate_of_spans(const aggregate_call& call, const overlapping_rows& spans, const column_ptr& values) {
+column_ptr aggregate_of_spans(const aggregate_call& call, overlapping_rows& spans, const column_ptr& values) {
   const auto counts = counts_of_spans(spans, values.get());
   if (call.function == "count") {
     window_column<std::int64_t> out(counts.size());
@@ -331,7 +331,7 @@ std::vector<column_ptr> aggregates_of_spans(const window_join_node& n, const rel
   spans.finish = values.column(n.finish, right);
   windows.start = column_of_side(n.lo, n.conditions, left, right, values);
   windows.finish = column_of_side(n.hi, n.conditions, left, right, values);
-  const overlapping_rows overlaps(windows, spans, {n.hi_inclusive, n.lo_inclusive}, overlap_use::aggregates);
+  overlapping_rows overlaps(windows, spans, {n.hi_inclusive, n.lo_inclusive}, overlap_use::aggregates);
   std::vector<column_ptr> out;
   for (const auto& call : n.calls) {
     out.push_back(aggregate_of_spans(call, overlaps, call.argument ? values.column(call.argument, right) : nullptr));

@@ -437,7 +437,8 @@ struct distance_parts {
 };
 
 // Returns the parts of abs(a.n - b.n), of integers or dates, and of abs(extract(epoch from a.ts - b.ts)). A distance in
-// seconds is rounded, but never less than one that is shorter.
+// seconds is rounded from 272 years on, but never less than one that is shorter; the join compares exact distances, as
+// PostgreSQL does, whose seconds are numeric.
 std::optional<distance_parts> distance_of(const expr_ptr& key, const std::set<column_id>& outer) {
   const auto is_call = [](const expr& e, const char* name) { return e.kind == op::function && e.name == name; };
   if (!is_call(*key, "abs") || key->args.size() != 1) return std::nullopt;

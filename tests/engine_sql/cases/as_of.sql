@@ -53,6 +53,9 @@ SELECT u.id, (SELECT id FROM t WHERE t.a <= u.w ORDER BY t.a DESC, t.n NULLS FIR
 -- The nearest row on either side. Of two at the same distance it is the earlier one.
 SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo IS NOT NULL ORDER BY abs(u.w - iv.lo), iv.lo LIMIT 1) x ON true WHERE u.w IS NOT NULL;
 SELECT u.id, x.lo, x.far FROM u LEFT JOIN LATERAL (SELECT lo, abs(iv.lo - u.w) AS far FROM iv WHERE iv.grp = u.id % 7 ORDER BY abs(iv.lo - u.w), iv.lo LIMIT 1) x ON true WHERE u.w IS NOT NULL;
+-- Where all distances are NULL, the second key decides.
+SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv ORDER BY abs(u.w - iv.lo), iv.lo LIMIT 1) x ON true;
+SELECT u.id, x.lo FROM u LEFT JOIN LATERAL (SELECT lo FROM iv WHERE iv.grp = u.id % 7 ORDER BY abs(iv.lo - u.w), iv.lo LIMIT 1) x ON true;
 SELECT t.id, q.ts FROM trades t LEFT JOIN LATERAL (SELECT ts FROM quotes q WHERE q.sym = t.sym ORDER BY abs(extract(epoch from (q.ts - t.ts))), q.ts LIMIT 1) q ON true WHERE t.ts IS NOT NULL;
 SELECT x.id, q.dt FROM t x CROSS JOIN LATERAL (SELECT dt FROM t y WHERE y.id % 10 = 3 AND y.dt IS NOT NULL ORDER BY abs(x.dt - y.dt), y.dt LIMIT 1) q WHERE x.dt IS NOT NULL;
 SELECT u.id, (SELECT min(hi) FROM iv WHERE iv.lo = x.lo) AS hi FROM u CROSS JOIN LATERAL (SELECT lo FROM iv WHERE iv.lo IS NOT NULL ORDER BY abs(u.w - iv.lo), lo LIMIT 1) x WHERE u.w IS NOT NULL;
