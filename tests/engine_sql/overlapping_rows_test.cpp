@@ -109,12 +109,12 @@ void expect_all_overlaps(const span_rows<Value>& left, const span_rows<Value>& r
   }
 }
 
-// Spans from `least` to `most` long, of 5 groups, with NULLs.
+// Spans from `shortest` to `longest` long, of 5 groups, with NULLs.
 template <class Value, class Make>
-span_rows<Value> random_spans(std::size_t count, std::int64_t range, std::int64_t least, std::int64_t most,
+span_rows<Value> random_spans(std::size_t count, std::int64_t range, std::int64_t shortest, std::int64_t longest,
                               unsigned seed, const Make& make) {
   std::mt19937_64 random(seed);
-  std::uniform_int_distribution<std::int64_t> start(0, range), length(least, most), key(0, 4);
+  std::uniform_int_distribution<std::int64_t> start(0, range), length(shortest, longest), key(0, 4);
   span_rows<Value> out;
   for (std::size_t i = 0; i < count; ++i) {
     const auto from = start(random), to = from + length(random);
@@ -129,14 +129,14 @@ std::int64_t same_number(std::int64_t value) { return value; }
 
 TEST(overlapping_rows_test, spans_of_any_shape_have_the_pairs_of_all_rows) {
   struct shape {
-    std::int64_t range, least, most;
+    std::int64_t range, shortest, longest;
   };
   constexpr shape shapes[] = {{1000, 1, 9}, {1000, 0, 9}, {1000, -20, 20}, {1000, -9, -1}, {50, 0, 0}, {1000, 0, 900}};
   unsigned seed = 1;
   for (const auto& of_left : shapes) {
     for (const auto& of_right : shapes) {
       const auto spans = [&](const shape& of, std::size_t count) {
-        return random_spans<std::int64_t>(count, of.range, of.least, of.most, seed++, same_number);
+        return random_spans<std::int64_t>(count, of.range, of.shortest, of.longest, seed++, same_number);
       };
       expect_all_overlaps(spans(of_left, 150), spans(of_right, 330));
     }
@@ -159,9 +159,10 @@ TEST(overlapping_rows_test, values_of_two_words_and_floats) {
 }
 
 TEST(overlapping_rows_test, ends_of_the_range_of_integers) {
-  constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto shortest = std::numeric_limits<std::int64_t>::min(),
+                 longest = std::numeric_limits<std::int64_t>::max();
   const auto extreme = [](std::int64_t value) {
-    return value < 10 ? least + value : value > 90 ? most - (100 - value) : value;
+    return value < 10 ? shortest + value : value > 90 ? longest - (100 - value) : value;
   };
   expect_all_overlaps(random_spans<std::int64_t>(120, 100, -30, 30, 5, extreme),
                       random_spans<std::int64_t>(200, 100, -30, 30, 6, extreme));
@@ -179,10 +180,10 @@ TEST(overlapping_rows_test, few_right_rows_are_looked_at_where_few_overlap) {
   constexpr std::size_t count = std::size_t{1} << 14;
   const auto range = static_cast<std::int64_t>(count) * 10;
   struct shape {
-    std::int64_t least, most;
+    std::int64_t shortest, longest;
   };
-  for (const auto& [least, most] : {shape{1, 20}, shape{-20, -1}, shape{-10, 10}}) {
-    const auto left = random_spans<std::int64_t>(count, range, least, most, 8, same_number);
+  for (const auto& [shortest, longest] : {shape{1, 20}, shape{-20, -1}, shape{-10, 10}}) {
+    const auto left = random_spans<std::int64_t>(count, range, shortest, longest, 8, same_number);
     auto right = random_spans<std::int64_t>(count, range, 1, 20, 9, same_number);
     for (std::size_t i = 0; i < 3; ++i) right.starts[i] = -1, right.finishes[i] = range * 2;
     overlapping_rows rows(columns_of(left, false), columns_of(right, false), {}, overlap_use::pairs);
