@@ -159,8 +159,8 @@ TEST(overlapping_rows_test, values_of_two_words_and_floats) {
 }
 
 TEST(overlapping_rows_test, ends_of_the_range_of_integers) {
-  constexpr auto shortest = std::numeric_limits<std::int64_t>::min(),
-                 longest = std::numeric_limits<std::int64_t>::max();
+  constexpr auto lowest = std::numeric_limits<std::int64_t>::min(),
+                 highest = std::numeric_limits<std::int64_t>::max();
   const auto extreme = [](std::int64_t value) {
     return value < 10 ? shortest + value : value > 90 ? longest - (100 - value) : value;
   };
