@@ -27,7 +27,7 @@ os.environ["PYTHONPATH"] = notebook_packages  # of the kernels that Sphinx start
 if not os.path.isdir(os.path.join(notebook_packages, "ray")):  # scripts/docs says so, too
     nb_execution_excludepatterns = ["docs/tutorials/cluster.md"]
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600  # a cell may start Ray, beside a compiler
 nb_merge_streams = True
 highlight_language = "none"
 pygments_style = "default"

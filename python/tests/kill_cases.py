@@ -107,9 +107,9 @@ class TaskKiller:
 
         def run(number: int, function: Any, arguments: Any) -> Any:
             mark = os.path.join(marks, f"{os.getpid()}.{time.monotonic_ns()}")
-            open(mark, "x").close()
-            with open(log, "a") as file:
+            with open(log, "a") as file:  # before the mark, which says that it may be killed
                 file.write("\n")
+            open(mark, "x").close()
             answer = function(*arguments)
             os.unlink(mark)
             return answer

@@ -8,7 +8,6 @@ import math
 import os
 import pathlib
 import re
-import shutil
 import tempfile
 
 import numpy as np
@@ -341,11 +340,11 @@ def test_keys_are_those_of_byte_key():
 def thousand_shards(tmp_path_factory):
     """In memory where there is such a folder: 1,000 shards sync 3,000 files and folders, which is not tested here."""
     memory = pathlib.Path("/dev/shm")
-    folder = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("shards"))
+    place = memory if os.access(memory, os.W_OK) else tmp_path_factory.mktemp("shards")
     keys = np.random.default_rng(5).permutation(4000)
     source = pa.table({"k": keys, "v": keys * 3, "w": keys / 4})
-    yield er.build(os.path.join(folder, "t"), source, "k", shards=1000, values=["v", "w"], backend="local")
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield er.build(os.path.join(folder, "t"), source, "k", shards=1000, values=["v", "w"], backend="local")
 
 
 def test_a_sum_over_a_thousand_shards_takes_two_calls(thousand_shards, monkeypatch):

@@ -68,6 +68,8 @@ def test_uris_of_files(files, tmp_path):
     for missing in ("no.parquet", "no*.parquet", "no/*.parquet", "no"):
         with pytest.raises(FileNotFoundError, match=f"no file matches 'file://.*/{re.escape(missing)}'"):
             er.build(tmp_path / "t", f"file://{folder}/{missing}", "k", shards=1)
+    with pytest.raises(ValueError, match="may have only [*]"):
+        er.build(tmp_path / "t", f"file://{tmp_path}/**/*.parquet", "k", shards=1)
     with pytest.raises(ValueError, match="cannot read the URI of a source: .*nowhere"):
         er.build(tmp_path / "t", "nowhere://bucket/quotes", "k", shards=1)
 

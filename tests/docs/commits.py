@@ -37,6 +37,8 @@ def strings(value) -> list[str]:
         return [text for part in value for text in strings(part)]
     return [value] if isinstance(value, str) else []
 
+FIRST = "618390a3a6718d1dc8eb25b1d3757f424406c90a"  # the first commit of this history
+
 
 def named() -> list[tuple[str, str]]:
     """Commit and place."""
@@ -58,6 +60,9 @@ def main() -> int:
         print("Skipped: the history is not here.")
         return 77
     history = sorted(git("rev-list", "HEAD").split())
+    if FIRST not in history:  # the files were put into a new history
+        print("Skipped: the history is another one.")
+        return 77
 
     def known(commit: str) -> bool:
         at = bisect.bisect_left(history, commit)

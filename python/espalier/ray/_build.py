@@ -190,6 +190,8 @@ def _files_of_uri(uri: str) -> list[str]:
     if "*" not in path:
         kind = system.get_file_info(path).type
         return [path] if kind == pyarrow.fs.FileType.File else _files_below(system, path)
+    if "**" in path or any(c in path for c in "?["):
+        raise ValueError(f"build(): the pattern {uri!r} may have only *, which stands for a part of one name.")
     parts = path.split("/")
     fixed = next(i for i, part in enumerate(parts) if "*" in part)
     is_deep = fixed + 1 < len(parts)

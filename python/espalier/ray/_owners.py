@@ -245,7 +245,12 @@ class _Lane:
     def _send(self) -> None:
         items, self._pending = self._pending, []
         self._in_flight += 1
-        batch = _Batch(self, items)
+        try:
+            batch = _Batch(self, items)
+        except BaseException:  # Ctrl-C in the thread that sends: items of other threads are sent by the next one
+            self._in_flight -= 1
+            self._pending = items + self._pending
+            raise
         for item in items:
             item.batch = batch
             item.sent.set()
