@@ -140,11 +140,16 @@ run_ctest() (
 python_venv="$root/build/python-venv"
 python_pip=("$python_venv/bin/pip" -q --disable-pip-version-check)
 
+# python_packages PRESET: what the environment of the package's tests depends on.
+python_packages() {
+  echo "$(python3 --version) $1 $deps ray==$ray_version $(<"$root/python/tests/requirements.txt")"
+}
+
 # python_environment PRESET: installs what the package's tests need, once for each list of packages. With ESPALIER_DEPS,
 # or for a GPU, packages of the machine are seen, too: NumPy, CuPy, torch.
 python_environment() {
   local wanted options=() from=(-r "$root/python/tests/requirements.txt")
-  wanted="$(python3 --version) $1 $deps ray==$ray_version $(<"$root/python/tests/requirements.txt")"
+  wanted="$(python_packages "$1")"
   [[ ! -e $python_venv/installed.txt || $wanted != "$(<"$python_venv/installed.txt")" ]] || return 0
   rm -rf "$python_venv"
   if [[ -n $deps || $1 == cuda ]]; then options=(--system-site-packages); fi

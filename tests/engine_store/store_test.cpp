@@ -169,7 +169,7 @@ TEST(Store, RemovesTemporaryFilesOfItsOwnAndNothingElse) {
 TEST(Store, RefusesFoldersOfOthers) {
   const scratch_folder scratch;
   std::ofstream(scratch.path() / "photo.jpg") << "x";
-  EXPECT_NE(refusal_of(scratch.path()).find("is no database"), std::string::npos);
+  EXPECT_NE(refusal_of(scratch.path()).find("neither a database nor an empty folder"), std::string::npos);
   EXPECT_NE(refusal_of(scratch.path() / "photo.jpg").find("not a folder"), std::string::npos);
 }
 
@@ -178,7 +178,7 @@ TEST(Store, RefusesADatabaseWithoutItsCatalog) {
   store::open(scratch.path())->commit(first_state());
   const auto before = names_in(scratch.path());
   std::filesystem::remove(scratch.path() / "catalog.json");
-  EXPECT_NE(refusal_of(scratch.path()).find("lost its catalog.json"), std::string::npos);
+  EXPECT_NE(refusal_of(scratch.path()).find("catalog.json' of database"), std::string::npos);
   EXPECT_EQ(names_in(scratch.path()).size() + 1, before.size()) << "nothing but the catalog is gone";
 }
 

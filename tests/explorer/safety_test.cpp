@@ -12,9 +12,9 @@ using explorer_safety = explorer_test;
 
 TEST_F(explorer_safety, OnlyItsOwnNamesAndPagesMayAsk) {
   const std::string port = ":" + std::to_string(server_->port());
-  expect_refused(get("/api/v1/info", {{"Host", "rebound.example" + port}}), 403, "name");
-  expect_refused(get("/", {{"Host", "rebound.example"}}), 403, "name");
-  expect_refused(get("/api/v1/info", {{"Host", "127.0.0.1:1"}}), 403, "name");
+  expect_refused(get("/api/v1/info", {{"Host", "rebound.example" + port}}), 403, "Host header");
+  expect_refused(get("/", {{"Host", "rebound.example"}}), 403, "Host header");
+  expect_refused(get("/api/v1/info", {{"Host", "127.0.0.1:1"}}), 403, "Host header");
   EXPECT_EQ(get("/api/v1/info", {{"Host", "localhost" + port}}).status, 200);
   expect_refused(get("/api/v1/info", {{"Origin", "http://rebound.example"}}), 403, "page");
   expect_refused(get("/api/v1/info", {{"Origin", "null"}}), 403, "page");
@@ -184,7 +184,7 @@ TEST_F(explorer_safety, ARecordingThatIsFullSaysSo) {
   const json done = run(id, {{{"op", "insert"}, {"series", {{"n", 200}}}}});
   EXPECT_EQ(done["total"], 500);
   EXPECT_GT(done["lost"], 0);
-  expect_refused(post("/api/v1/sessions/" + id + "/run", R"({"do":[{"op":"find","keys":["1"]}]})"), 409, "recorded");
+  expect_refused(post("/api/v1/sessions/" + id + "/run", R"({"do":[{"op":"find","keys":["1"]}]})"), 409, "limit of events");
   EXPECT_EQ(get("/api/v1/sources/" + id + "/state").status, 200) << "what there is can be looked at";
 }
 

@@ -118,7 +118,7 @@ const refusal refusals[] = {
     {2, "\"i\":0", "\"i\":1", "without gaps", 0},
     {2, "\"op\":\"insert\"", "\"op\":\"explode\"", "explode", 0},
     {2, "{\"i\"", "\"i\"", "no JSON", 0},
-    {2, "{\"i\":0,\"t\":0,\"w\":0,\"e\":\"begin\",\"op\":\"insert\",\"key\":\"45\"}", "[]", "no JSON object", 0},
+    {2, "{\"i\":0,\"t\":0,\"w\":0,\"e\":\"begin\",\"op\":\"insert\",\"key\":\"45\"}", "[]", "not a JSON object", 0},
     {3, "\"t\":5", "\"t\":5.5", "'t'", 0},
     {3, "\"n\":\"l0\"", "\"n\":\"../../etc\"", "name of a node", 0},
     {3, "\"n\":\"l0\"", "\"n\":\"l7\"", "l7", 0},

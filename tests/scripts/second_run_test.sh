@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-mkdir -p "$work"/{scripts,.venv/bin,bin,build/python-venv/bin,include,examples,tests/docs,python/tests,docs,cmake}
+mkdir -p "$work"/{scripts,.venv/bin,bin,build/python-venv/bin,include,examples,tests/{docs,core},python/tests,docs,cmake}
 cp "$real"/scripts/{lib.sh,test,unchanged} "$work/scripts"
 cd "$work"
 printf '#!/bin/sh\nexit 0\n' >scripts/setup
@@ -18,10 +18,10 @@ printf '#!/bin/sh\nexit 0\n' >scripts/setup
 printf '#!/bin/sh\n[ "$1" = --install ] || echo site >>build/sites\n' >scripts/docs
 printf '#!/bin/sh\nexit 77\n' >.venv/bin/python
 # The package's environment is there already: its pip makes an empty wheel, its python notes which tests it runs.
-touch python/tests/{requirements.txt,test_ray_one.py} pyproject.toml README.md LICENSE
+touch python/tests/{requirements.txt,test_ray_one.py} tests/core/byte_key_vectors.hpp pyproject.toml README.md LICENSE
 (
   source scripts/lib.sh
-  echo "$(python3 --version) ray==$ray_version " >build/python-venv/installed.txt
+  python_packages test >build/python-venv/installed.txt
 )
 cat >build/python-venv/bin/pip <<'END'
 #!/bin/sh
