@@ -96,7 +96,7 @@ class _Groups:
         pairs = [common_equality(a, b, call) for a, b in zip(left, right)]
         left_columns, right_columns = [a.column for a, _ in pairs], [b.column for _, b in pairs]
         if len(pairs) == 1:
-            dense = _core.dense_join_groups(left_columns[0], right_columns[0])
+            dense: Any = _core.dense_join_groups(left_columns[0], right_columns[0])
             if dense is not None:  # the values are the codes
                 self.left, self.right, self.count = dense
                 return

@@ -34,7 +34,7 @@ struct radix_runner {
     for (; i < last; ++i) one(i);
   }
   struct key_batch {
-    byte_key_view key[batch];
+    byte_key_view key[batch] = {};  // for the compiler: only the first n are read
     ESPALIER_INLINE key_batch(const byte_batch& from, std::size_t first, unsigned n) {
       for (unsigned j = 0; j < n; ++j) key[j] = from[first + j];
     }
