@@ -161,7 +161,8 @@ TEST(overlapping_rows_test, values_of_two_words_and_floats) {
 TEST(overlapping_rows_test, ends_of_the_range_of_integers) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min(), highest = std::numeric_limits<std::int64_t>::max();
   const auto extreme = [](std::int64_t value) {
-    return value < 10 ? lowest + value : value > 90 ? highest - (100 - value) : value;
+    const auto at = std::clamp<std::int64_t>(value, 0, 100);
+    return at < 10 ? lowest + at : at > 90 ? highest - (100 - at) : at;
   };
   expect_all_overlaps(random_spans<std::int64_t>(120, 100, -30, 30, 5, extreme),
                       random_spans<std::int64_t>(200, 100, -30, 30, 6, extreme));
